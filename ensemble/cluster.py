@@ -1,0 +1,84 @@
+"""Where the cluster comes from, and what every worker is given when it joins, early or late."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from distributed import Client, LocalCluster, WorkerPlugin
+
+from ensemble import plugins
+from ensemble.execute.threads import ONE_THREAD, hold_one_thread
+
+
+class PluginFiles(WorkerPlugin):
+    """Remembers the model and data files of one client.
+
+    Its name carries their digest: under a fixed name a second client would replace the first one's files, and a worker
+    that joins after it would hang the first run.
+    """
+
+    def __init__(self, files: dict[str, plugins.File]) -> None:
+        self.files = files
+        self.name = f"ensemble-files-{hashlib.sha256(repr(sorted(files)).encode()).hexdigest()[:16]}"
+
+    def setup(self, worker: Any) -> None:
+        """Called by the worker."""
+        del worker
+        plugins.remember(self.files)
+
+
+class OneThread(WorkerPlugin):
+    """Holds BLAS, XLA and numba to one thread, or refuses a worker where it is too late for that."""
+
+    name = "ensemble-one-thread"
+
+    def setup(self, worker: Any) -> None:
+        """Called by the worker."""
+        del worker
+        hold_one_thread()
+
+
+def share(client: Client) -> None:
+    """Make every loaded file importable on the cluster: the scheduler unpickles graphs, the workers the rest."""
+    files = plugins.loaded()
+    client.run_on_scheduler(plugins.remember, files)
+    client.register_plugin(PluginFiles(files))
+    client.register_plugin(OneThread())
+
+
+@contextmanager
+def connected(*, client: Client | None = None, scheduler: str | None = None, cluster: Mapping[str, Any] | None = None) -> Iterator[Client]:
+    """A client of the cluster asked for: one that exists and stays open, a running scheduler's, or a cluster made here.
+
+    `cluster` names a class by import path with its options, `{dask_jobqueue.SLURMCluster: {cores: 16, jobs: 4}}`; `local`
+    is a process per core with one thread each. An option `jobs` or `workers` of a foreign class is how far it is scaled.
+    """
+    with ExitStack() as stack:
+        if client is None:
+            client = stack.enter_context(Client(scheduler or stack.enter_context(_made(cluster or {"local": {}})), timeout="60s"))
+        share(client)
+        yield client
+
+
+def _made(cluster: Mapping[str, Any]) -> Any:
+    """The cluster of a recipe's `cluster:`."""
+    ((name, options),) = cluster.items()
+    options = dict(options or {})
+    if name == "local":
+        return _local(**options)
+    module, _, attribute = name.rpartition(".")
+    scale = options.pop("workers", None)
+    made = getattr(importlib.import_module(module), attribute)(**options)
+    if scale is not None:
+        made.scale(scale)
+    return made
+
+
+def _local(workers: int | None = None, **options: Any) -> LocalCluster:
+    """Processes on this machine, one thread each; their libraries are held to it before they are imported."""
+    options = {"dashboard_address": ":0", "threads_per_worker": 1, "env": ONE_THREAD, **options}
+    return LocalCluster(n_workers=workers, processes=True, **options)

@@ -1,0 +1,7 @@
+"""Where work runs. The engine knows one verb of a fit, fold, and one of a run, dispatch."""
+
+from ensemble.execute.cost import Cost, Done
+from ensemble.execute.dispatch import Dispatcher, Failure, Here, OnDask, Unit, Watcher
+from ensemble.execute.executor import Executor, Serial
+
+__all__ = ["Cost", "Dispatcher", "Done", "Executor", "Failure", "Here", "OnDask", "Serial", "Unit", "Watcher"]

@@ -1,0 +1,23 @@
+"""How every learner learns: six lines that ask nobody what kind it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ensemble.chunk import Chunk
+from ensemble.execute import Executor
+from ensemble.model import Learner, State
+from ensemble.task import Domain
+
+
+def fit(learner: Learner[State, Any], shards: Sequence[Sequence[Chunk]], domain: Domain, executor: Executor, seed: int) -> State:
+    """What `learner` knows once it has learnt from `shards`, each a list of chunks.
+
+    The shards, not the workers, fix the order of every sum: the state is the same to the last bit wherever it is learnt.
+    """
+    state, finished = learner.start(domain, seed)
+    while not finished:
+        total = executor.fold(learner.summarise, shards, state)
+        state, finished = learner.update(state, total)
+    return state

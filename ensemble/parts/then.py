@@ -1,0 +1,110 @@
+"""Learners in a row and side by side, so that no model file has a ladder of phases.
+
+`Then(Climatology(), Then(RunningNormal(), Then(Eof(8), Beside(pc=..., residual=...))))` is a whole model: each stage is
+fitted in turn on chunks that the stages before it have transformed, and its forecast is carried back through them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import xarray as xr
+
+from ensemble.chunk import Chunk
+from ensemble.model import Learnt, Model, Transform
+from ensemble.sums import Sum
+from ensemble.task import Array, Domain
+
+
+class Stages(NamedTuple):
+    """What `Then` knows: the first's state, the second's once it has begun, and what both need to go on."""
+
+    first: Any
+    second: Any
+    second_began: bool
+    seed: int
+
+
+@dataclass(frozen=True)
+class Then(Model[Stages, Any]):
+    """`second` in the variables that `first` makes."""
+
+    first: Transform[Any, Any]
+    second: Model[Any, Any]
+
+    @property
+    def history(self) -> int:
+        return self.first.history + self.second.history - 1
+
+    def start(self, domain: Domain, seed: int) -> Learnt[Stages]:
+        return self._go_on(self.first.start(domain, seed), domain, seed)
+
+    def _go_on(self, learnt: Learnt[Any], domain: Domain, seed: int) -> Learnt[Stages]:
+        if not learnt.finished:
+            return Learnt(Stages(learnt.state, domain, False, seed), finished=False)
+        second, finished = self.second.start(self.first.domain(learnt.state, domain), seed)
+        return Learnt(Stages(learnt.state, second, True, seed), finished)
+
+    def summarise(self, state: Stages, chunk: Chunk) -> Any:
+        if not state.second_began:
+            return self.first.summarise(state.first, chunk)
+        return self.second.summarise(state.second, self._seen(state.first, chunk))
+
+    def _seen(self, state: Any, chunk: Chunk) -> Chunk:
+        """`chunk` in the new variables, transformed once however many rounds the second learns for."""
+        domain = self.first.domain(state, chunk.domain)
+        key = (self.first, id(state))
+        return chunk.once(key, state, lambda: chunk.mapped(lambda data: self.first.apply(state, data), domain, self.first.history - 1))
+
+    def update(self, state: Stages, total: Any) -> Learnt[Stages]:
+        if not state.second_began:
+            return self._go_on(self.first.update(state.first, total), state.second, state.seed)
+        second, finished = self.second.update(state.second, total)
+        return Learnt(state._replace(second=second), finished)
+
+    def forecast(self, state: Stages, initial: xr.Dataset, lead_times: Array, forcing: xr.Dataset, seed: int) -> xr.Dataset:
+        inner = self.first.apply(state.first, initial).isel(lag=slice(self.first.history - 1, None))
+        forecast = self.second.forecast(state.second, inner, lead_times, forcing, seed)
+        forecast = forecast.assign_coords(valid_time=forcing["valid_time"])
+        return self.first.restore(state.first, forecast, initial)
+
+
+@dataclass(frozen=True)
+class Beside(Model[dict[str, Any], Sum]):
+    """One model for each variable, fitted in the same rounds; `beside` makes it."""
+
+    parts: tuple[tuple[str, Model[Any, Any]], ...]
+
+    @property
+    def history(self) -> int:
+        return max(model.history for _, model in self.parts)
+
+    def start(self, domain: Domain, seed: int) -> Learnt[dict[str, Any]]:
+        return _together({name: model.start(domain.only(name), seed) for name, model in self.parts})
+
+    def summarise(self, state: dict[str, Any], chunk: Chunk) -> Sum:
+        return Sum({n: None if state[n].finished else m.summarise(state[n].state, _variable(chunk, n)) for n, m in self.parts})
+
+    def update(self, state: dict[str, Any], total: Sum) -> Learnt[dict[str, Any]]:
+        return _together({n: state[n] if state[n].finished else m.update(state[n].state, total.tree[n]) for n, m in self.parts})
+
+    def forecast(self, state: dict[str, Any], initial: xr.Dataset, lead_times: Array, forcing: xr.Dataset, seed: int) -> xr.Dataset:
+        forecasts = []
+        for name, model in self.parts:
+            seen = initial[[name]].isel(lag=slice(self.history - model.history, None))
+            forecasts.append(model.forecast(state[name].state, seen, lead_times, forcing, seed))
+        return xr.merge(forecasts, join="exact", compat="equals")
+
+
+def beside(**models: Model[Any, Any]) -> Beside:
+    """`beside(pc=Propagator(), residual=Damping())`: a model for each variable."""
+    return Beside(tuple(models.items()))
+
+
+def _together(parts: dict[str, Learnt[Any]]) -> Learnt[dict[str, Any]]:
+    return Learnt(parts, finished=all(part.finished for part in parts.values()))
+
+
+def _variable(chunk: Chunk, name: str) -> Chunk:
+    return chunk.once(("variable", name), None, lambda: chunk.mapped(lambda data: data[[name]], chunk.domain.only(name), 0))

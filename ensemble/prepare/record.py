@@ -1,0 +1,35 @@
+"""The record as chunks, read on the worker that needs it and kept there for the next model."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+import xarray as xr
+
+from ensemble.chunk import Chunk
+from ensemble.prepare.canonical import canonical
+from ensemble.task import Domain, Period, Source, Times, shift, steps_between
+
+
+@lru_cache(maxsize=16)
+def record(source: Source, target: str, first: np.datetime64, last: np.datetime64) -> xr.Dataset:
+    """The canonical record from `first` to `last`, read once per process whatever the number of models."""
+    return canonical(source.read(Period(first, last).times(source.step)), target)
+
+
+def chunk_of(source: Source, domain: Domain, period: Period, shards: int, index: int, history: int) -> Chunk:
+    """Chunk `index` of `period` cut into `shards`, with `history` - 1 steps before it and its longest lead after it.
+
+    The overlap never leaves the period: nothing outside the training data is learnt from.
+    """
+    steps = steps_between(period.first, period.last, source.step) + 1
+    start, stop = (steps * i // shards for i in (index, index + 1))
+    before, after = max(start - history + 1, 0), min(stop + int(max(domain.lead_times)), steps)
+    first, last = shift(period.first, np.array([before, after - 1]), source.step)
+    return Chunk(record(source, domain.target, first, last), domain, start - before, stop - before, first=before == 0)
+
+
+def span(source: Source, init_time: Times, history: int, lead: int) -> tuple[np.datetime64, np.datetime64]:
+    """The first and last step that forecasts issued at `init_time` look at, or are held against."""
+    return shift(init_time[0], -history, source.step)[()], shift(init_time[-1], lead - 1, source.step)[()]

@@ -1,0 +1,222 @@
+"""The scores: what is made of means of statistics. Here stand the square roots, and nowhere before.
+
+`PointScore` is a function of means and so has maps beside its table; a `Score` that needs each start's own means, or those
+at each point, says how its table is made and has no map unless it gives one.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import xarray as xr
+
+from ensemble.score.means import Evidence, Means
+from ensemble.score.statistics import (
+    AbsoluteError,
+    Error,
+    FairCrps,
+    Forecast,
+    Product,
+    SquaredError,
+    SquaredForecast,
+    SquaredTruth,
+    Statistic,
+    Truth,
+    Variance,
+)
+
+
+class Score(abc.ABC):
+    """A number that says how good a forecast was."""
+
+    name: ClassVar[str]
+    long_name: ClassVar[str]
+    statistics: ClassVar[tuple[Statistic, ...]]
+    power: ClassVar[int] = 0  # of the variable's unit
+    best: ClassVar[str] = "low"  # or "high", or "zero": which value is the best one
+
+    @abc.abstractmethod
+    def table(self, evidence: Evidence) -> xr.DataArray:
+        """(model, lead_time, region)."""
+
+    def map(self, evidence: Evidence) -> xr.DataArray | None:
+        """(model, lead_time, ...), where the score has a meaning at a point."""
+        del evidence
+        return None
+
+
+class PointScore(Score):
+    """A score that is a function of means, whatever they are taken over."""
+
+    @abc.abstractmethod
+    def of(self, means: Means) -> xr.DataArray:
+        """(model, lead_time, ...)."""
+
+    def table(self, evidence: Evidence) -> xr.DataArray:
+        return self.of(evidence.regions)
+
+    def map(self, evidence: Evidence) -> xr.DataArray | None:
+        return self.of(evidence.points)
+
+
+def root(mean: xr.DataArray) -> xr.DataArray:
+    """The square root, of a mean that rounding may have moved below zero."""
+    clipped = mean.clip(min=0)
+    return clipped.copy(data=np.sqrt(clipped.values))
+
+
+@dataclass(frozen=True)
+class Rmse(PointScore):
+    """Root of the mean squared error over starts and area. Wilks (2011), Statistical Methods, eq. 8.30."""
+
+    name = "rmse"
+    long_name = "root mean squared error"
+    statistics = (SquaredError(),)
+    power = 1
+
+    def of(self, means: Means) -> xr.DataArray:
+        return root(means[SquaredError()])
+
+
+@dataclass(frozen=True)
+class Mae(PointScore):
+    """Mean absolute error. Wilks (2011), eq. 8.28."""
+
+    name = "mae"
+    long_name = "mean absolute error"
+    statistics = (AbsoluteError(),)
+    power = 1
+
+    def of(self, means: Means) -> xr.DataArray:
+        return means[AbsoluteError()]
+
+
+@dataclass(frozen=True)
+class Bias(PointScore):
+    """Mean error, forecast minus truth. Wilks (2011), eq. 8.31."""
+
+    name = "bias"
+    long_name = "mean error"
+    statistics = (Error(),)
+    power = 1
+    best = "zero"
+
+    def of(self, means: Means) -> xr.DataArray:
+        return means[Error()]
+
+
+@dataclass(frozen=True)
+class CentredRmse(Score):
+    """Error without bias: the mean error of each point and lead is taken out before the mean over area.
+
+    sqrt(area mean of (mean squared error - mean error^2)). Murphy (1988), doi 10.1175/1520-0493(1988)116<2417:SSBOTM>2.0.CO;2.
+    """
+
+    name = "centred_rmse"
+    long_name = "root mean squared error without the mean error of each point"
+    statistics = (SquaredError(), Error())
+    power = 1
+
+    def table(self, evidence: Evidence) -> xr.DataArray:
+        return root(evidence.over_area(self._squared(evidence.points)))
+
+    def map(self, evidence: Evidence) -> xr.DataArray | None:
+        return root(self._squared(evidence.points))
+
+    def _squared(self, means: Means) -> xr.DataArray:
+        return means[SquaredError()] - means[Error()] ** 2
+
+
+@dataclass(frozen=True)
+class Acc(Score):
+    """Centred anomaly correlation in space of each start, then averaged over starts.
+
+    Undefined (NaN) where a forecast does not vary in space. Wilks (2011), eq. 8.65; WMO-No. 485, appendix 2.2.34.
+    """
+
+    name = "acc"
+    long_name = "centred anomaly correlation in space, averaged over starts"
+    statistics = (Forecast(), Truth(), SquaredForecast(), SquaredTruth(), Product())
+    best = "high"
+
+    def table(self, evidence: Evidence) -> xr.DataArray:
+        f, t, ff, tt, ft = (evidence.regions.of_start(each) for each in self.statistics)
+        return _correlation(f, t, ff, tt, ft).mean("init_time", skipna=False)
+
+
+@dataclass(frozen=True)
+class IndexCorrelation(Score):
+    """Correlation in time of each region's mean. Undefined (NaN) where a forecast does not vary in time."""
+
+    name = "index_correlation"
+    long_name = "correlation in time of the region's mean"
+    statistics = (Forecast(), Truth())
+    best = "high"
+
+    def table(self, evidence: Evidence) -> xr.DataArray:
+        f, t = (evidence.regions.of_start(each) for each in self.statistics)
+        means = [each.mean("init_time") for each in (f, t, f**2, t**2, f * t)]
+        return _correlation(*means)
+
+
+@dataclass(frozen=True)
+class Msss(PointScore):
+    """Mean squared error skill score against each reference that was run: 1 - MSE / MSE of the reference.
+
+    Murphy (1988), doi 10.1175/1520-0493(1988)116<2417:SSBOTM>2.0.CO;2.
+    """
+
+    references: tuple[str, ...] = ("climatology", "climatology_running", "persistence")
+
+    name = "msss"
+    long_name = "mean squared error skill score"
+    statistics = (SquaredError(),)
+    best = "high"
+
+    def of(self, means: Means) -> xr.DataArray:
+        mse = means[SquaredError()]
+        present = [each for each in self.references if each in mse["model"].values]
+        reference = mse.sel(model=present).rename(model="reference").reset_coords(drop=True)
+        return 1 - mse / reference.where(reference > 0)
+
+
+@dataclass(frozen=True)
+class Crps(PointScore):
+    """Fair continuous ranked probability score; NaN for models without members. Ferro (2014), doi 10.1002/qj.2270."""
+
+    name = "crps"
+    long_name = "fair continuous ranked probability score (models with members)"
+    statistics = (FairCrps(),)
+    power = 1
+
+    def of(self, means: Means) -> xr.DataArray:
+        return means[FairCrps()]
+
+
+@dataclass(frozen=True)
+class Spread(PointScore):
+    """Root of the mean variance of the members; NaN for models without. Fortin et al. (2014), doi 10.1175/JHM-D-14-0008.1."""
+
+    name = "spread"
+    long_name = "root of the mean variance of the members (models with members)"
+    statistics = (Variance(),)
+    power = 1
+    best = "neither"
+
+    def of(self, means: Means) -> xr.DataArray:
+        return root(means[Variance()])
+
+
+def _correlation(f: xr.DataArray, t: xr.DataArray, ff: xr.DataArray, tt: xr.DataArray, ft: xr.DataArray) -> xr.DataArray:
+    """Pearson's, from means; variances that are rounding of zero count as zero, and the correlation is then undefined."""
+    var_f, var_t = ff - f**2, tt - t**2
+    varies = (var_f > 1e-12 * ff) & (var_t > 1e-12 * tt)
+    product = (var_f * var_t).where(varies)
+    return (ft - f * t) / product.copy(data=np.sqrt(product.values))
+
+
+SCORES: Mapping[str, type[Score]] = {each.name: each for each in (Rmse, Mae, Bias, CentredRmse, Acc, IndexCorrelation, Msss, Crps, Spread)}

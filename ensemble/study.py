@@ -1,0 +1,114 @@
+"""A study: one dataset, one forecasting task, many models. What a recipe resolves to, and what `run` runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, reduce
+from typing import Any
+
+import numpy as np
+
+from ensemble.combine import Combine
+from ensemble.model import Model, Transform
+from ensemble.parts import Then
+from ensemble.prepare import domain_of
+from ensemble.score import SCORES, Region, Score
+from ensemble.task import Array, Domain, Period, Source, Times, shift
+
+STARTS = 24  # forecasts of at most so many starts are one unit
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """All that a run needs to know.
+
+    `anomalies` are taken from the record before each model and put back after it, outermost first; lead times are whole
+    steps of the record; a start belongs to the period in which all its leads verify.
+    """
+
+    data: Source
+    target: str
+    train: Period
+    validate: Period
+    test: Period
+    models: Mapping[str, Model[Any, Any]]
+    lead_times: Array
+    anomalies: tuple[Transform[Any, Any], ...] = ()
+    regions: Mapping[str, Region] = field(default_factory=lambda: {"all": Region()})
+    scores: tuple[Score, ...] = tuple(score() for score in SCORES.values())
+    combinations: Mapping[str, Combine[Any, Any]] = field(default_factory=dict)
+    seed: int = 0
+    shards: int = 1
+    name: str = "study"
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+    @cached_property
+    def domain(self) -> Domain:
+        """Where the target lives; read off the record once."""
+        return domain_of(self.data, self.target, self.lead_times)
+
+    @cached_property
+    def framed(self) -> dict[str, Model[Any, Any]]:
+        """Each model inside the study's anomalies."""
+        return {name: model.framed(self._frame) for name, model in self.models.items()}
+
+    def _frame(self, model: Model[Any, Any]) -> Model[Any, Any]:
+        return reduce(lambda inner, transform: Then(transform, inner), reversed(self.anomalies), model)
+
+    @cached_property
+    def history(self) -> int:
+        """The longest past that any of the models looks at: chunks are read with it, once for all."""
+        return max(model.history for model in self.framed.values())
+
+    def starts(self, period: Period) -> Times:
+        """The `init_time` of each forecast of `period` for which the record goes back far enough."""
+        starts = period.starts(self.lead_times, self.data.step)
+        return starts[shift(starts, -self.history, self.data.step) >= self.data.times[0]]
+
+    def pieces(self, period: Period) -> list[Times]:
+        """The starts of `period`, cut into nearly equal pieces; the cut depends on the study alone."""
+        starts = self.starts(period)
+        return list(np.array_split(starts, -(-len(starts) // STARTS)))
+
+
+def _check(study: Study) -> None:
+    """Raise ValueError, in one line with the cure, for what cannot be run."""
+    first, last = study.data.times[0], study.data.times[-1]
+    periods = {"train": study.train, "validate": study.validate, "test": study.test}
+    for name, period in periods.items():
+        span = f"{_day(period.first)} to {_day(period.last)}"
+        if period.first > period.last:
+            raise ValueError(f"{name}: the period {span} ends before it begins; swap its dates")
+        if period.first < first or period.last > last:
+            raise ValueError(f"{name}: the period {span} goes beyond the data, which hold {_day(first)} to {_day(last)}")
+    ordered = sorted(periods.items(), key=lambda item: item[1].first)
+    for (name, period), (other, later) in zip(ordered, ordered[1:], strict=False):
+        if later.first <= period.last:
+            raise ValueError(
+                f"{other}: begins {_day(later.first)}, before {name} ends ({_day(period.last)}): what is learnt on one would leak into "
+                f"the other; let it begin after that"
+            )
+    if len(study.lead_times) == 0 or min(study.lead_times) < 1:
+        raise ValueError(f"leads: {list(study.lead_times)}; give at least one, the first being 1 or more")
+    if not study.models:
+        raise ValueError("models: none is given; name at least one")
+    for name, period in periods.items():
+        if not len(study.starts(period)):
+            raise ValueError(
+                f"{name}: no forecast fits in {_day(period.first)} to {_day(period.last)} with leads up to {max(study.lead_times)} and "
+                f"{study.history} steps of history; make it longer or the leads shorter"
+            ) if name != "train" else ValueError(
+                f"train: {_day(period.first)} to {_day(period.last)} is shorter than lead {max(study.lead_times)} and the history of "
+                f"{study.history} steps; make it longer"
+            )
+    both = set(study.models) & set(study.combinations)
+    if both:
+        raise ValueError(f"combine: {sorted(both)[0]} is also the name of a model; give it another name")
+
+
+def _day(time: np.datetime64) -> str:
+    return str(time.astype("datetime64[D]"))
