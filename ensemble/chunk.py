@@ -38,6 +38,7 @@ class Chunk:
     start: int
     stop: int
     first: bool
+    expected: Callable[[Pairs], xr.Dataset] | None = None  # what another model makes of the targets: they are counted from there
     _memo: dict[Hashable, tuple[Any, Any]] = field(default_factory=dict, repr=False)
 
     def own(self) -> xr.Dataset:
@@ -56,10 +57,13 @@ class Chunk:
         ahead = last_seen[:, None] + leads[None, :]
         values = {name: self.data[name].values[ahead] for name in self.data.data_vars}
         targets = dataset(self.domain, values, init_time=init_time, lead_time=leads)
-        return Pairs(windows(self.data, self.domain, init_time, history), targets, known_ahead(self.domain, init_time, leads))
+        pairs = Pairs(windows(self.data, self.domain, init_time, history), targets, known_ahead(self.domain, init_time, leads))
+        return pairs if self.expected is None else pairs._replace(targets=targets - self.expected(pairs))
 
     def mapped(self, function: Callable[[xr.Dataset], xr.Dataset], domain: Domain, lost: int) -> Chunk:
         """`function` of the data, in `domain`; the first `lost` steps lack history, except where the record begins."""
+        if self.expected is not None:
+            raise ValueError("a correction works in the variables of its base; put the transform around both: Then(transform, Correction(...))")
         data = function(self.data)
         if self.first:
             return Chunk(data, domain, self.start, self.stop, True)

@@ -47,7 +47,8 @@ class Learner(abc.ABC, Generic[State, Summary]):
 class Model(Learner[State, Summary]):
     """A way to forecast."""
 
-    kind: ClassVar[str] = "statistical"
+    kind: ClassVar[str] = "statistical"  # reference, physics, dynamical, statistical, neural, hybrid, external
+    effort: ClassVar[float] = 1.0  # seconds a fit may take: a hint that orders the first fits, until they are measured
 
     @property
     def history(self) -> int:

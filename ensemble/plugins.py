@@ -16,10 +16,11 @@ import importlib.machinery
 import importlib.util
 import sys
 from collections.abc import Iterator, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
+
+from ensemble.errors import InputError, unknown
 
 __path__: list[str] = []  # makes this module a package, so that `ensemble.plugins.linear_1f0c2a9b` may exist
 
@@ -73,7 +74,7 @@ def load(where: str | Path, kind: str = "models", base: Path | None = None) -> M
     """The plug-in file `where` as a module: a bare name is one of ours, anything with a slash or .py a path.
 
     A relative path starts at `base`, the current folder if not given, or, called from a plug-in file, at that file's folder.
-    Raises FileNotFoundError with the nearest names.
+    Raises InputError with the nearest names.
     """
     importer = sys._getframe(1).f_globals.get("__name__", "")
     if importer in _files and str(where) in _files[importer].loads:
@@ -97,12 +98,10 @@ def _find(where: str, kind: str, base: Path) -> Path:
         path = shipped(kind) / f"{where}.py"
         if path.is_file():
             return path
-        near = get_close_matches(where, names(kind), n=3)
-        hint = f"did you mean {', '.join(near)}?" if near else f"there are {', '.join(names(kind))}"
-        raise FileNotFoundError(f"{kind}: no file is called {where!r}; {hint} (a file of your own is given by its path, ./{where}.py)")
+        raise unknown(f"{kind} (a file of your own is given by its path, ./{where}.py)", where, names(kind))
     path = (base / where).expanduser().resolve()
     if not path.is_file():
-        raise FileNotFoundError(f"{kind}: the file {where} does not exist (looked for {path})")
+        raise InputError(f"{kind}: the file {where} does not exist; looked for {path}")
     return path
 
 
@@ -128,7 +127,7 @@ def definition(module: ModuleType, base: type) -> type:
     public = [each for each in public if each.__name__.lower() == stem] or public
     if len(public) != 1:
         listed = ", ".join(each.__name__ for each in public) or "none"
-        raise ValueError(f"{_files[module.__name__].path} defines {listed} of kind {base.__name__}; name one, as in file.py:Class")
+        raise InputError(f"{_files[module.__name__].path} defines {listed} of kind {base.__name__}; name one, as in file.py:Class")
     return public[0]
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
 
 from ensemble.combine import Combine
+from ensemble.errors import InputError, unknown
 from ensemble.model import Model, Transform
 from ensemble.parts import Then
 from ensemble.prepare import domain_of
@@ -46,10 +47,22 @@ class Study:
     def __post_init__(self) -> None:
         _check(self)
 
+    @property
+    def periods(self) -> dict[str, Period]:
+        """The three periods by name."""
+        return {"train": self.train, "validate": self.validate, "test": self.test}
+
+    def only(self, names: Sequence[str]) -> Study:
+        """The same study with some of its models; combinations are of those that are left."""
+        for name in names:
+            if name not in self.models:
+                raise unknown("--only", name, self.models)
+        return replace(self, models={name: model for name, model in self.models.items() if name in names})
+
     @cached_property
     def domain(self) -> Domain:
         """Where the target lives; read off the record once."""
-        return domain_of(self.data, self.target, self.lead_times)
+        return domain_of(self.data, self.target, self.lead_times, self.train)
 
     @cached_property
     def framed(self) -> dict[str, Model[Any, Any]]:
@@ -76,38 +89,34 @@ class Study:
 
 
 def _check(study: Study) -> None:
-    """Raise ValueError, in one line with the cure, for what cannot be run."""
+    """Raise InputError, in one line with the cure, for what cannot be run."""
     first, last = study.data.times[0], study.data.times[-1]
-    periods = {"train": study.train, "validate": study.validate, "test": study.test}
-    for name, period in periods.items():
+    for name, period in study.periods.items():
         span = f"{_day(period.first)} to {_day(period.last)}"
         if period.first > period.last:
-            raise ValueError(f"{name}: the period {span} ends before it begins; swap its dates")
+            raise InputError(f"{name}: the period {span} ends before it begins; swap its dates")
         if period.first < first or period.last > last:
-            raise ValueError(f"{name}: the period {span} goes beyond the data, which hold {_day(first)} to {_day(last)}")
-    ordered = sorted(periods.items(), key=lambda item: item[1].first)
+            raise InputError(f"{name}: the period {span} goes beyond the data, which hold {_day(first)} to {_day(last)}")
+    ordered = sorted(study.periods.items(), key=lambda item: item[1].first)
     for (name, period), (other, later) in zip(ordered, ordered[1:], strict=False):
         if later.first <= period.last:
-            raise ValueError(
+            raise InputError(
                 f"{other}: begins {_day(later.first)}, before {name} ends ({_day(period.last)}): what is learnt on one would leak into "
                 f"the other; let it begin after that"
             )
     if len(study.lead_times) == 0 or min(study.lead_times) < 1:
-        raise ValueError(f"leads: {list(study.lead_times)}; give at least one, the first being 1 or more")
+        raise InputError(f"leads: {list(study.lead_times)}; give at least one, the first being 1 or more")
     if not study.models:
-        raise ValueError("models: none is given; name at least one")
-    for name, period in periods.items():
-        if not len(study.starts(period)):
-            raise ValueError(
-                f"{name}: no forecast fits in {_day(period.first)} to {_day(period.last)} with leads up to {max(study.lead_times)} and "
-                f"{study.history} steps of history; make it longer or the leads shorter"
-            ) if name != "train" else ValueError(
-                f"train: {_day(period.first)} to {_day(period.last)} is shorter than lead {max(study.lead_times)} and the history of "
-                f"{study.history} steps; make it longer"
+        raise InputError("models: none is given; name at least one")
+    for name, period in study.periods.items():
+        if not len(study.starts(period) if name != "train" else period.starts(study.lead_times, study.data.step)):
+            raise InputError(
+                f"{name}: no forecast with leads up to {max(study.lead_times)} fits in {_day(period.first)} to {_day(period.last)} "
+                f"with {study.history} steps of the data before it; make the period longer or the leads shorter"
             )
     both = set(study.models) & set(study.combinations)
     if both:
-        raise ValueError(f"combine: {sorted(both)[0]} is also the name of a model; give it another name")
+        raise InputError(f"combine: {sorted(both)[0]} is also the name of a model; give it another name")
 
 
 def _day(time: np.datetime64) -> str:

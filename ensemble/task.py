@@ -80,6 +80,7 @@ class Domain(NamedTuple):
     fields: Mapping[str, Field]
     step: np.timedelta64
     lead_times: Array  # whole steps of the record
+    period: Period  # of the training data
 
     def valid_time(self, init_time: Any, lead_times: Any) -> Times:
         """(init_time,) and (lead_time,) -> (init_time, lead_time): the start of each verifying interval."""

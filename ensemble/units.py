@@ -101,7 +101,7 @@ def learn(problem: Problem, rule: Combine[Any, Any], forecasts: Mapping[str, lis
     names = tuple(name for name in alive if name not in rule.leaves_out)
     if not names:
         raise ValueError("no model is left to combine")
-    domain = _side_by_side(problem.domain, names)
+    domain = side_by_side(problem.domain, names)
     pieces = range(len(next(iter(alive.values()))))
     chunks = [_past(problem, domain, [alive[name][i] for name in names]) for i in pieces]
     costs = tuple(cost for each in forecasts.values() for done in each if isinstance(done, Done) for cost in done.costs)
@@ -115,7 +115,7 @@ def _past(problem: Problem, domain: Domain, forecasts: list[xr.DataArray]) -> Ch
     return Chunk(xr.Dataset({"forecast": (("model", *dims), stacked), "truth": (dims, truth)}), domain, 0, len(truth), True)
 
 
-def _side_by_side(domain: Domain, names: tuple[str, ...]) -> Domain:
+def side_by_side(domain: Domain, names: tuple[str, ...]) -> Domain:
     """The domain of forecasts that stand side by side."""
     field = domain.fields[domain.target]
     mask, area = (np.broadcast_to(each, (len(names), *each.shape)) for each in (field.mask, field.area))
@@ -141,7 +141,7 @@ def column(
     done = {name: each for name, each in forecasts.items() if isinstance(each, Done)}
     made = {name: each.value.values for name, each in done.items()}
     for name, each in combinations.items():
-        if isinstance(each, Done):
+        if isinstance(each, Done) and made.keys() >= set(each.value.models):
             made[name] = _combined(domain, each.value, made)[:, :, None]
     normal = climatology.value[target][month(domain.valid_time(init_time, domain.lead_times))]
     truth = verifying(problem, init_time) - normal
@@ -155,7 +155,7 @@ def column(
 def _combined(domain: Domain, weighted: Weighted, made: Mapping[str, Array]) -> Array:
     dims = ("model", "init_time", "lead_time", *domain.fields[domain.target].dims)
     stacked = xr.DataArray(np.stack([made[name].mean(2) for name in weighted.models]), dims=dims)
-    return weighted.rule.combine(weighted.state, _side_by_side(domain, weighted.models), stacked).values
+    return weighted.rule.combine(weighted.state, side_by_side(domain, weighted.models), stacked).values
 
 
 def _kept(domain: Domain, init_time: Times, made: Mapping[str, Array]) -> xr.Dataset:

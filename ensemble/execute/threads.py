@@ -20,11 +20,16 @@ ONE_THREAD = {
 
 def hold_one_thread() -> None:
     """Hold this process to one thread for each library; raises where XLA has already taken more."""
-    jax_was_imported = "jax" in sys.modules
-    if jax_was_imported and os.environ.get("NPROC") != "1":
-        raise RuntimeError("jax was imported before NPROC=1 was set, and its results may depend on its threads; set NPROC=1 and start again")
+    if os.environ.get("NPROC") != "1" and _xla_has_begun():
+        raise RuntimeError("JAX has been used here with threads of its own, and results may depend on them; set NPROC=1 before and start again")
     os.environ.update({name: value for name, value in ONE_THREAD.items() if name == "NPROC" or name not in os.environ})
     _limit(len(sys.modules))
+
+
+def _xla_has_begun() -> bool:
+    """Whether JAX has made its client; importing it does not."""
+    bridge = sys.modules.get("jax._src.xla_bridge")  # JAX has no public question for this
+    return bridge is not None and bool(getattr(bridge, "_backends", True))
 
 
 @lru_cache(maxsize=1)

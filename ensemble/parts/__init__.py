@@ -3,8 +3,14 @@
 from ensemble.parts.climatology import Climatology
 from ensemble.parts.damping import Damping
 from ensemble.parts.eof import Eof
+from ensemble.parts.estimator import Estimator
 from ensemble.parts.normal import RunningNormal, Trailing
+from ensemble.parts.predictors import predictors
+from ensemble.parts.scaled import Scaled
 from ensemble.parts.season import seasonal
-from ensemble.parts.then import Beside, Then, beside
+from ensemble.parts.then import Beside, Correction, Then, beside
 
-__all__ = ["Beside", "Climatology", "Damping", "Eof", "RunningNormal", "Then", "Trailing", "beside", "seasonal"]
+__all__ = [
+    "Beside", "Climatology", "Correction", "Damping", "Eof", "Estimator", "RunningNormal", "Scaled", "Then", "Trailing", "beside",
+    "predictors", "seasonal",
+]  # fmt: skip

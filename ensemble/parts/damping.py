@@ -15,7 +15,7 @@ import xarray as xr
 from ensemble.chunk import Chunk
 from ensemble.model import Learnt, Model
 from ensemble.sums import Sum
-from ensemble.task import Array, Domain, dataset, month
+from ensemble.task import Array, Domain, month
 
 
 class Damped(NamedTuple):

@@ -39,7 +39,9 @@ class RunningNormal(Untrained, Transform[None, Any]):
 
     def apply(self, state: None, data: xr.Dataset) -> xr.Dataset:
         del state
-        return data.assign({n: (v.dims, v.values - self.share * trailing_mean(data, str(n), self.months), v.attrs) for n, v in data.items()})
+        return data.assign(
+            {n: (v.dims, v.values - self.share * trailing_mean(data, str(n), self.months), v.attrs) for n, v in data.items()}
+        )
 
     def restore(self, state: None, forecast: xr.Dataset, initial: xr.Dataset) -> xr.Dataset:
         del state

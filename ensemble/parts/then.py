@@ -6,23 +6,23 @@ fitted in turn on chunks that the stages before it have transformed, and its for
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import xarray as xr
 
-from ensemble.chunk import Chunk
+from ensemble.chunk import Chunk, Pairs
 from ensemble.model import Learnt, Model, Transform
 from ensemble.sums import Sum
 from ensemble.task import Array, Domain
 
 
 class Stages(NamedTuple):
-    """What `Then` knows: the first's state, the second's once it has begun, and what both need to go on."""
+    """What two learners in a row know: the first's state, and the second's once it has begun."""
 
     first: Any
     second: Any
-    second_began: bool
+    began: bool  # the second; until then its place holds the domain that it will begin with
     seed: int
 
 
@@ -47,7 +47,7 @@ class Then(Model[Stages, Any]):
         return Learnt(Stages(learnt.state, second, True, seed), finished)
 
     def summarise(self, state: Stages, chunk: Chunk) -> Any:
-        if not state.second_began:
+        if not state.began:
             return self.first.summarise(state.first, chunk)
         return self.second.summarise(state.second, self._seen(state.first, chunk))
 
@@ -58,7 +58,7 @@ class Then(Model[Stages, Any]):
         return chunk.once(key, state, lambda: chunk.mapped(lambda data: self.first.apply(state, data), domain, self.first.history - 1))
 
     def update(self, state: Stages, total: Any) -> Learnt[Stages]:
-        if not state.second_began:
+        if not state.began:
             return self._go_on(self.first.update(state.first, total), state.second, state.seed)
         second, finished = self.second.update(state.second, total)
         return Learnt(state._replace(second=second), finished)
@@ -68,6 +68,53 @@ class Then(Model[Stages, Any]):
         forecast = self.second.forecast(state.second, inner, lead_times, forcing, seed)
         forecast = forecast.assign_coords(valid_time=forcing["valid_time"])
         return self.first.restore(state.first, forecast, initial)
+
+
+@dataclass(frozen=True)
+class Correction(Model[Stages, Any]):
+    """`correction` of what `base` forecasts: it learns and forecasts the difference, in the same variables."""
+
+    base: Model[Any, Any]
+    correction: Model[Any, Any]
+
+    @property
+    def history(self) -> int:
+        return max(self.base.history, self.correction.history)
+
+    def start(self, domain: Domain, seed: int) -> Learnt[Stages]:
+        return self._go_on(self.base.start(domain, seed), domain, seed)
+
+    def _go_on(self, learnt: Learnt[Any], domain: Domain, seed: int) -> Learnt[Stages]:
+        if not learnt.finished:
+            return Learnt(Stages(learnt.state, domain, False, seed), finished=False)
+        correction, finished = self.correction.start(domain, seed)
+        return Learnt(Stages(learnt.state, correction, True, seed), finished)
+
+    def summarise(self, state: Stages, chunk: Chunk) -> Any:
+        if not state.began:
+            return self.base.summarise(state.first, chunk)
+        return self.correction.summarise(state.second, self._seen(state, chunk))
+
+    def _seen(self, state: Stages, chunk: Chunk) -> Chunk:
+        """`chunk` with targets counted from the base's forecast."""
+
+        def expected(pairs: Pairs) -> xr.Dataset:
+            initial = pairs.initial.isel(lag=slice(-self.base.history, None))
+            return self.base.forecast(state.first, initial, pairs.targets["lead_time"].values, pairs.forcing, state.seed)
+
+        return chunk.once(("expected", self.base, id(state.first)), state.first, lambda: replace(chunk.fresh(), expected=expected))
+
+    def update(self, state: Stages, total: Any) -> Learnt[Stages]:
+        if not state.began:
+            return self._go_on(self.base.update(state.first, total), state.second, state.seed)
+        correction, finished = self.correction.update(state.second, total)
+        return Learnt(state._replace(second=correction), finished)
+
+    def forecast(self, state: Stages, initial: xr.Dataset, lead_times: Array, forcing: xr.Dataset, seed: int) -> xr.Dataset:
+        seen = [initial.isel(lag=slice(-model.history, None)) for model in (self.base, self.correction)]
+        base = self.base.forecast(state.first, seen[0], lead_times, forcing, seed)
+        forecast = base + self.correction.forecast(state.second, seen[1], lead_times, forcing, seed)
+        return forecast.transpose("init_time", "lead_time", "member", ..., missing_dims="ignore")
 
 
 @dataclass(frozen=True)

@@ -7,23 +7,24 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from ensemble.errors import InputError
 from ensemble.prepare.canonical import canonical
-from ensemble.task import Array, Domain, Field, Source
+from ensemble.task import Array, Domain, Field, Period, Source
 
 
-def domain_of(source: Source, target: str, lead_times: Array) -> Domain:
+def domain_of(source: Source, target: str, lead_times: Array, train: Period) -> Domain:
     """The domain of `target`; a point that is missing at some times and not at others is refused."""
     data = canonical(source.read(source.times), target)
     present = np.isfinite(data[target].values)
     mask = present.all(0)
     sometimes = present.any(0) & ~mask
     if sometimes.any():
-        raise ValueError(f"data: {target} is missing at {sometimes.sum()} points for part of the time; fill or mask them for all of it")
+        raise InputError(f"data: {target} is missing at {sometimes.sum()} points for part of the time; fill or mask them for all of it")
     if not mask.any():
-        raise ValueError(f"data: {target} holds no finite value")
+        raise InputError(f"data: {target} holds no finite value")
     coords = {str(dim): data[dim].values for dim in data[target].dims[1:]}
     attrs: dict[str, Any] = {str(key): value for key, value in data[target].attrs.items()}
-    return Domain({target: Field(coords, mask, _area(data, target, mask), attrs)}, source.step, lead_times)
+    return Domain({target: Field(coords, mask, _area(data, target, mask), attrs)}, source.step, lead_times, train)
 
 
 def _area(data: xr.Dataset, target: str, mask: Array) -> Array:

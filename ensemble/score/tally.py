@@ -7,7 +7,7 @@ else of a forecast crosses machines on its way to a score.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -58,6 +58,12 @@ class Tally:
             {name: each + other.at_points[name] for name, each in self.at_points.items()},
             self.starts + other.starts,
         )
+
+    def select(self, models: Sequence[int]) -> Tally:
+        """The same of some of the models."""
+        index = list(models)
+        by_start = {name: each[index] for name, each in self.by_start.items()}
+        return replace(self, by_start=by_start, at_points={name: each[index] for name, each in self.at_points.items()})
 
 
 def tally(

@@ -1,0 +1,45 @@
+"""What a run was made of: versions, digests, seeds. Enough to make it again, or to see why it came out otherwise."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from importlib.metadata import version
+from typing import Any
+
+import cloudpickle
+import numpy as np
+
+from ensemble import plugins
+from ensemble.study import Study
+
+PACKAGES = ("mpsd-ensemble", "dask", "distributed", "equinox", "jax", "jaxlib", "numpy", "optax", "scipy", "xarray")
+
+
+def provenance(study: Study) -> dict[str, Any]:
+    """Versions of what the results depend on, and SHA-256 digests of the data and of every model file."""
+    return {
+        "python": platform.python_version(),
+        "machine": f"{platform.system()} {platform.machine()}",
+        "versions": {name: version(name) for name in PACKAGES},
+        "seed": study.seed,
+        "data": {"source": _made(study.data), "sha256": _digest_of_data(study)},
+        "models": {name: _made(model) for name, model in study.models.items()},
+        "starts": {name: [str(t.astype("datetime64[D]")) for t in study.starts(study.periods[name])] for name in ("validate", "test")},
+    }
+
+
+def _made(of: object) -> dict[str, str]:
+    """The digests of the file that defines the class of an object, of the files that one loads, and of its settings."""
+    file = plugins.origin(type(of))
+    settings = hashlib.sha256(repr(of).encode()).hexdigest()
+    if file is None:
+        return {"class": f"{type(of).__module__}:{type(of).__qualname__}", "sha256": hashlib.sha256(cloudpickle.dumps(type(of))).hexdigest()}
+    return {"file": file.path.rpartition("/")[2], "sha256": file.digest, **{f"loads {k}": v for k, v in file.loads.items()}, "settings": settings}
+
+
+def _digest_of_data(study: Study) -> str:
+    data = study.data.read(study.data.times)
+    digest = hashlib.sha256(np.ascontiguousarray(data["time"].values.astype("datetime64[s]")).tobytes())
+    digest.update(np.ascontiguousarray(data[study.target].values, dtype=np.float64).tobytes())
+    return digest.hexdigest()

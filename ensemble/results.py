@@ -1,0 +1,151 @@
+"""What a run has found out: scores, maps, weights, fitted states, costs and failures, in memory and as a run folder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from ensemble.chunk import known_ahead, windows
+from ensemble.errors import InputError, unknown
+from ensemble.execute import Cost, Failure
+from ensemble.execute.threads import hold_one_thread
+from ensemble.prepare import record
+from ensemble.prepare.record import span
+from ensemble.provenance import provenance
+from ensemble.recipe import written
+from ensemble.report import Plots, write_report
+from ensemble.score.evaluate import Labels, evaluate
+from ensemble.store import labelled, write_netcdf, write_state, write_text
+from ensemble.study import Study
+from ensemble.sums import total
+from ensemble.units import Column, Weighted, checked, side_by_side
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A finished run.
+
+    `scores` (model, lead_time, region), `maps` (model, lead_time, ...), `weights` (combination, model, lead_time); `forecasts`
+    where they were kept, one variable per model; `failures` name what is missing from all of these, and why.
+    """
+
+    study: Study
+    scores: xr.Dataset
+    maps: xr.Dataset
+    weights: xr.Dataset
+    states: Mapping[str, Any]
+    costs: tuple[Cost, ...]
+    failures: tuple[Failure, ...]
+    seconds: float
+    workers: int
+    forecasts: xr.Dataset | None = None
+    folder: Path | None = None
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def plot(self) -> Plots:
+        """The figures, one method each; every one returns its Matplotlib axes."""
+        return Plots(self)
+
+    def best(self, score: str = "rmse", *, region: str = "all", lead_time: int | None = None) -> str:
+        """The model that does best by `score`, at one lead time or in the mean over all."""
+        if score not in self.scores:
+            raise unknown("score", score, map(str, self.scores.data_vars))
+        return str(self.ranking(score, region=region, lead_time=lead_time)["model"].values[0])
+
+    def ranking(self, score: str = "rmse", *, region: str = "all", lead_time: int | None = None) -> xr.DataArray:
+        """(model,): the score at one lead time, or its mean over all, the best first; models it is undefined for are left out."""
+        if region not in self.scores["region"].values:
+            raise unknown("region", region, self.scores["region"].values)
+        values = self.scores[score].sel(region=region)
+        values = values.mean("lead_time", skipna=False) if lead_time is None else values.sel(lead_time=lead_time)
+        values = values.dropna("model")
+        sign = {"high": -1.0, "low": 1.0}.get(self.scores[score].attrs["best"])
+        order = np.argsort(np.abs(values.values) if sign is None else sign * values.values, kind="stable")
+        return values.isel(model=order)
+
+    def cost(self) -> xr.Dataset:
+        """(model, phase): seconds, of which compiling, and the peak memory [bytes] of a worker meanwhile."""
+        models = list(dict.fromkeys(cost.model for cost in self.costs))
+        phases = list(dict.fromkeys(cost.phase for cost in self.costs))
+        shape = (len(models), len(phases))
+        sums = {name: np.zeros(shape) for name in ("seconds", "compile_seconds", "peak_bytes", "units")}
+        for cost in self.costs:
+            at = models.index(cost.model), phases.index(cost.phase)
+            sums["seconds"][at] += cost.seconds
+            sums["compile_seconds"][at] += cost.compile_seconds
+            sums["peak_bytes"][at] = max(sums["peak_bytes"][at], cost.peak_bytes)
+            sums["units"][at] += 1
+        units = {"seconds": "s", "compile_seconds": "s", "peak_bytes": "byte", "units": "1"}
+        variables = {name: (("model", "phase"), each, {"units": units[name]}) for name, each in sums.items()}
+        return xr.Dataset(variables, {"model": models, "phase": phases})
+
+    def forecast(self, model: str, init_time: str | np.datetime64 | None = None) -> xr.Dataset:
+        """A forecast with the fitted `model`, issued at `init_time`; after the last step of the data if none is given."""
+        if model not in self.states:
+            raise unknown("model", model, self.states)
+        hold_one_thread()
+        study, framed = self.study, self.study.framed[model]
+        known = np.append(study.data.times, study.data.times[-1:] + (study.data.times[-1:] - study.data.times[-2:-1]))
+        unit, _ = np.datetime_data(study.data.step)
+        start = known[-1].astype(f"datetime64[{unit}]") if init_time is None else np.datetime64(init_time, unit)
+        issued = np.array([start]).astype("datetime64[ns]")
+        first, last = span(study.data, issued, framed.history, 0)
+        if first < study.data.times[0] or last > study.data.times[-1]:
+            raise InputError(f"init_time: {start} needs data from {first} to {last}; the data hold {study.data.times[0]} to {study.data.times[-1]}")
+        initial = windows(record(study.data, study.target, first, last), study.domain, issued, framed.history)
+        ahead = known_ahead(study.domain, issued, study.lead_times)
+        made = framed.forecast(self.states[model], initial, study.lead_times, ahead, study.seed)
+        values = checked(made, study.domain, issued).rename(study.target).assign_coords(study.domain.fields[study.target].coords)
+        return labelled(values.to_dataset().assign_coords(valid_time=ahead["valid_time"]), study.data.step)
+
+    def save(self, folder: str | Path) -> Path:
+        """Write the run folder; `run.json` comes last and marks it complete."""
+        folder = Path(folder)
+        write_text(folder / "recipe.yaml", written(self.study))
+        write_netcdf(folder / "scores.nc", self.scores)
+        write_netcdf(folder / "maps.nc", self.maps)
+        write_netcdf(folder / "weights.nc", self.weights)
+        for name, state in self.states.items():
+            write_state(folder / "states", name, state)
+        write_report(self, folder)
+        write_text(folder / "run.json", json.dumps(self.described(), indent=1))
+        return folder
+
+    def described(self) -> dict[str, Any]:
+        """What `run.json` holds."""
+        cost = self.cost()
+        costs = {
+            str(model): {
+                str(phase): {name: float(cost[name].sel(model=model, phase=phase)) for name in cost.data_vars}
+                for phase in cost["phase"].values if cost["units"].sel(model=model, phase=phase)
+            }
+            for model in cost["model"].values
+        }  # fmt: skip
+        failures = [failure._asdict() for failure in self.failures]
+        return {**provenance(self.study), **self.about, "seconds": self.seconds, "workers": self.workers, "costs": costs, "failures": failures}
+
+
+def assembled(study: Study, columns: Sequence[Column], learnt: Mapping[str, Weighted]) -> tuple[xr.Dataset, xr.Dataset, xr.Dataset]:
+    """Scores, maps and weights of the models that every column has."""
+    names = tuple(name for name in columns[0].models if all(name in each.models for each in columns))
+    tallies = [each.tally.select([each.models.index(name) for name in names]) for each in columns]
+    kinds = tuple(study.models[name].kind if name in study.models else "combination" for name in names)
+    members = tuple(columns[0].members[columns[0].models.index(name)] for name in names)
+    labels = Labels(names, kinds, members, tuple(study.lead_times.tolist()), study.regions, study.domain.fields[study.target])
+    scores, maps = evaluate(total(tallies), study.scores, labels)
+    weights = [_weights(study, each) for each in learnt.values()]
+    together = xr.concat(weights, xr.Variable("combination", list(learnt)), join="outer", fill_value=0.0) if weights else xr.DataArray()
+    return scores, maps, xr.Dataset({"weight": together})
+
+
+def _weights(study: Study, weighted: Weighted) -> xr.DataArray:
+    values = weighted.rule.weights(weighted.state, side_by_side(study.domain, weighted.models))
+    coords = {"model": list(weighted.models), "lead_time": study.lead_times}
+    return xr.DataArray(values, dims=("model", "lead_time"), coords=coords, attrs={"units": "1", "long_name": "weight in the combination"})

@@ -1,0 +1,122 @@
+"""The run: fit all models at once, forecast, score and combine piece by piece, write.
+
+    units = plan(study)                   what is to be done, as units that wait for one another
+    outcomes = dispatcher.run(units)      on the cluster, or here
+    run = finished(study, outcomes)       scores, maps, weights, states, costs
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import xarray as xr
+
+from distributed import Client
+
+from ensemble.cluster import connected
+from ensemble.errors import RunError
+from ensemble.execute import Done, Failure, Here, OnDask, Unit
+from ensemble.parts import Climatology
+from ensemble.progress import progress
+from ensemble.recipe import cluster_of, recipe
+from ensemble.results import Run, assembled
+from ensemble.score.evaluate import statistics_of
+from ensemble.store import labelled
+from ensemble.study import Study
+from ensemble.task import Period
+from ensemble.units import Problem, column, fit_model, forecast, learn
+
+log = logging.getLogger("ensemble")
+
+
+class Plan(NamedTuple):
+    """The units of a run by what they are for; each list in the order of the study."""
+
+    fits: dict[str, Unit]
+    forecasts: list[Unit]
+    learns: dict[str, Unit]
+    climatology: Unit
+    columns: list[Unit]
+
+    @property
+    def units(self) -> list[Unit]:
+        """All of them, none before what it needs."""
+        return [self.climatology, *self.fits.values(), *self.forecasts, *self.learns.values(), *self.columns]
+
+
+def plan(study: Study, *, keep_forecasts: bool = False) -> Plan:
+    """What is to be done."""
+    size = max(len(piece) for period in (study.validate, study.test) for piece in study.pieces(period))
+    problem = Problem(study.data, study.domain, study.train, study.shards, study.history, size, study.seed)
+    climatology = Unit("reference", "fit", fit_model, (problem, Climatology()), guess=0.1, keep=True)
+    fits = {n: Unit(n, "fit", fit_model, (problem, m), guess=study.models[n].effort, keep=True) for n, m in study.framed.items()}
+
+    def forecasts(period: Period) -> list[dict[str, Unit]]:
+        return [
+            {n: Unit(n, "forecast", forecast, (problem, study.framed[n], fits[n], piece), guess=0.5) for n in study.models}
+            for piece in study.pieces(period)
+        ]
+
+    past, present = forecasts(study.validate) if study.combinations else [], forecasts(study.test)
+    by_model = {name: [piece[name] for piece in past] for name in study.models}
+    learns = {n: Unit(n, "learn", learn, (problem, rule, by_model), 0.1, True, True) for n, rule in study.combinations.items()}
+    statistics = statistics_of(study.scores)
+    columns = [
+        Unit("scores", "score", column, (problem, climatology, study.regions, statistics, piece, made, learns, keep_forecasts), 0.3, True, True)
+        for piece, made in zip(study.pieces(study.test), present, strict=True)
+    ]
+    return Plan(fits, [unit for piece in (*past, *present) for unit in piece.values()], learns, climatology, columns)
+
+
+def run(
+    study: Study | str | Path = "enso", *, out: str | Path | None = None, client: Client | None = None, scheduler: str | None = None,
+    workers: int | None = None, settings: Sequence[str] = (), only: Sequence[str] = (), keep_forecasts: bool = False, show: bool = True,
+) -> Run:  # fmt: skip
+    """Run a study, or the recipe of that name or path, and write its folder to `out` if that is given.
+
+    It runs on the cluster of `client`, which stays open, or at the address `scheduler`, or that of the recipe, or on
+    `workers` processes of this machine (one per core if not given; 0 runs everything here, for debugging). Raises
+    InputError for a study that cannot be run, before anything has been done.
+    """
+    began = time.perf_counter()
+    cluster: Mapping[str, Any] | None = None
+    if not isinstance(study, Study):
+        cluster = None if workers is not None else cluster_of(study)
+        study = recipe(study, settings=settings, only=only)
+    todo = plan(study, keep_forecasts=keep_forecasts)
+    if workers == 0 and client is None and scheduler is None:
+        with progress(todo.units, show) as watcher:
+            outcomes, count = Here().run(todo.units, watcher), 1
+    else:
+        with connected(client=client, scheduler=scheduler, cluster=cluster or {"local": {"workers": workers}}) as connection:
+            log.info("dashboard: %s", connection.dashboard_link)
+            with progress(todo.units, show) as watcher:
+                outcomes = OnDask(connection, uuid.uuid4().hex[:8]).run(todo.units, watcher)
+            count = len(connection.scheduler_info(n_workers=-1)["workers"])
+    return _finished(study, todo, outcomes, time.perf_counter() - began, count, out)
+
+
+def _finished(study: Study, todo: Plan, outcomes: Mapping[Unit, Any], seconds: float, workers: int, out: str | Path | None) -> Run:
+    """The run, from what became of its units."""
+    failures = tuple(dict.fromkeys(each for each in outcomes.values() if isinstance(each, Failure)))
+    done = {unit: each for unit, each in outcomes.items() if isinstance(each, Done)}
+    columns = [done[unit].value for unit in todo.columns if unit in done]
+    if len(columns) < len(todo.columns) or not columns[0].models:
+        raise RunError(f"nothing could be scored: {'; '.join(f'{each.model}, {each.phase}: {each.reason}' for each in failures)}")
+    learnt = {name: done[unit].value for name, unit in todo.learns.items() if unit in done}
+    scores, maps, weights = assembled(study, columns, learnt)
+    inside = [cost for each in (*columns, *learnt.values()) for cost in each.costs]
+    costs = tuple(dict.fromkeys([*(cost for each in done.values() for cost in each.costs), *inside]))
+    kept = [each.forecasts for each in columns if each.forecasts is not None]
+    found = Run(
+        study, labelled(scores, study.data.step), labelled(maps, study.data.step), labelled(weights, study.data.step),
+        {name: done[unit].value for name, unit in todo.fits.items() if unit in done}, costs, failures, seconds, workers,
+        labelled(xr.concat(kept, "init_time"), study.data.step) if kept else None,
+    )  # fmt: skip
+    return found if out is None else replace(found, folder=found.save(out))

@@ -1,0 +1,134 @@
+"""What a run leaves on disk. Each file is written whole or not at all: under a temporary name, then renamed.
+
+A fitted state is `<model>.npz`, its arrays, and `<model>.json`, the tree they hang on. Named tuples are written with the
+place of their class, and read back only where that class has been loaded already: reading a state runs no code.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from ensemble.errors import InputError
+from ensemble.task import Array
+
+
+@contextmanager
+def whole(path: Path) -> Iterator[Path]:
+    """A temporary place that becomes `path`, a file or a folder, once the block has ended without error."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        yield temporary
+        if path.is_dir():
+            shutil.rmtree(path)
+        os.replace(temporary, path)
+    finally:
+        if temporary.is_dir():
+            shutil.rmtree(temporary)
+        else:
+            temporary.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """A text file."""
+    with whole(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def write_netcdf(path: Path, data: xr.Dataset) -> None:
+    """A NetCDF-4 file."""
+    with whole(path) as temporary:
+        data.to_netcdf(temporary, engine="netcdf4")
+
+
+def write_state(folder: Path, name: str, state: Any) -> None:
+    """The state of a learner."""
+    arrays: dict[str, Array] = {}
+    tree = _encoded(state, arrays, name)
+    with whole(folder / f"{name}.npz") as temporary, temporary.open("wb") as file:
+        np.savez(file, **arrays)  # type: ignore[arg-type]  # the stub mixes up names and options
+    write_text(folder / f"{name}.json", json.dumps(tree, indent=1))
+
+
+def read_state(folder: Path, name: str) -> Any:
+    """The state that `write_state` wrote; the classes of its named tuples must have been loaded, as a recipe loads them."""
+    tree = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+    with np.load(folder / f"{name}.npz", allow_pickle=False) as arrays:
+        return _decoded(tree, arrays)
+
+
+def _encoded(tree: Any, arrays: dict[str, Array], name: str) -> Any:
+    """`tree` as JSON can hold it; arrays are put aside and stand for their number."""
+    if isinstance(tree, dict):
+        return {"dict": [[key, _encoded(value, arrays, name)] for key, value in tree.items()]}
+    if isinstance(tree, (list, tuple)):
+        fields = [_encoded(value, arrays, name) for value in tree]
+        if hasattr(tree, "_fields"):
+            return {"named": f"{type(tree).__module__}:{type(tree).__qualname__}", "items": fields}
+        return {type(tree).__name__: fields}
+    if isinstance(tree, (np.ndarray, np.generic)):
+        arrays[str(len(arrays))] = np.asarray(tree)
+        return {"array": len(arrays) - 1}
+    if tree is None or isinstance(tree, (bool, int, float, str)):
+        return {"value": tree}
+    raise TypeError(f"the state of {name} holds a {type(tree).__name__}; only arrays, numbers, strings, lists, tuples and dicts are saved")
+
+
+def _decoded(tree: Any, arrays: Any) -> Any:
+    (kind, content), *_ = tree.items()
+    if kind == "dict":
+        return {key: _decoded(value, arrays) for key, value in content}
+    if kind == "named":
+        module, _, qualname = content.partition(":")
+        items = [_decoded(value, arrays) for value in tree["items"]]
+        return _class(module, qualname)(*items)
+    if kind in ("list", "tuple"):
+        return {"list": list, "tuple": tuple}[kind](_decoded(value, arrays) for value in content)
+    return arrays[str(content)] if kind == "array" else content
+
+
+def _class(module: str, qualname: str) -> Any:
+    found = getattr(sys.modules.get(module), qualname, None)
+    if found is None:
+        raise InputError(f"state: {module}:{qualname} has not been loaded; load the recipe of the run first (its model file may have changed)")
+    return found
+
+
+def labelled(data: xr.Dataset, step: np.timedelta64) -> xr.Dataset:
+    """`data` with lead times as other tools read them, and CF names on its axes.
+
+    A lead is a `timedelta64` where a step has a fixed length, and a whole number with `units` where it has not.
+    """
+    unit, count = np.datetime_data(step)
+    leads = data["lead_time"].values
+    attrs = {"standard_name": "forecast_period", "long_name": "lead time; 1 is the first step after the issue time", "axis": "T"}
+    if unit in "YM":
+        values, attrs = leads * count, {**attrs, "units": {"Y": "years", "M": "months"}[unit]}
+    else:
+        values = (leads * step).astype("timedelta64[ns]")
+    data = data.assign_coords(lead_time=("lead_time", values, attrs))
+    for name, cf in _CF.items():
+        if name in data.coords:
+            data[name].attrs = {**cf, **data[name].attrs}
+    return data.assign_attrs(Conventions="CF-1.11")
+
+
+_CF = {
+    "init_time": {"standard_name": "forecast_reference_time", "long_name": "issue time: the first instant not seen"},
+    "valid_time": {"standard_name": "time", "long_name": "start of the verifying interval", "bounds": "valid_time_bounds"},
+    "latitude": {"standard_name": "latitude", "units": "degrees_north", "axis": "Y"},
+    "longitude": {"standard_name": "longitude", "units": "degrees_east", "axis": "X"},
+    "member": {"standard_name": "realization", "units": "1"},
+    "model": {"long_name": "model or combination of models"},
+    "region": {"standard_name": "region"},
+}
