@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from ensemble.fitting import fit
     from ensemble.model import Composed, FitOnce, Learner, Learnt, Model, Transform, Untrained
     from ensemble.plugins import load
-    from ensemble.recipe import recipe
-    from ensemble.runner import Run, run
+    from ensemble.recipe import read_recipe
+    from ensemble.results import Run
+    from ensemble.runner import run
     from ensemble.score import Region, Score, Statistic
     from ensemble.study import Study
     from ensemble.sums import Rows, Sum
@@ -30,8 +31,9 @@ _WHERE = {
     "fitting": ("fit",),
     "model": ("Composed", "FitOnce", "Learner", "Learnt", "Model", "Transform", "Untrained"),
     "plugins": ("load",),
-    "recipe": ("recipe",),
-    "runner": ("Run", "run"),
+    "recipe": ("read_recipe",),
+    "results": ("Run",),
+    "runner": ("run",),
     "score": ("Region", "Score", "Statistic"),
     "study": ("Study",),
     "sums": ("Rows", "Sum"),
@@ -43,7 +45,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Array", "Chunk", "Combine", "Composed", "Domain", "Executor", "Field", "FitOnce", "Learner", "Learnt", "Model", "Pairs", "Period",
     "Region", "Rows", "Run", "Score", "Serial", "Source", "Statistic", "Study", "Sum", "Times", "Transform", "Untrained", "dataset",
-    "fit", "load", "recipe", "run",
+    "fit", "load", "read_recipe", "run",
 ]  # fmt: skip
 
 

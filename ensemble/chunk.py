@@ -55,7 +55,7 @@ class Chunk:
         last_seen = np.arange(max(self.start, history - 1), min(self.stop, len(times) - int(max(leads))))
         init_time = shift(times[last_seen], 1, self.domain.step)
         ahead = last_seen[:, None] + leads[None, :]
-        values = {name: self.data[name].values[ahead] for name in self.data.data_vars}
+        values = {str(name): each.values[ahead] for name, each in self.data.items()}
         targets = dataset(self.domain, values, init_time=init_time, lead_time=leads)
         pairs = Pairs(windows(self.data, self.domain, init_time, history), targets, known_ahead(self.domain, init_time, leads))
         return pairs if self.expected is None else pairs._replace(targets=targets - self.expected(pairs))
@@ -63,7 +63,9 @@ class Chunk:
     def mapped(self, function: Callable[[xr.Dataset], xr.Dataset], domain: Domain, lost: int) -> Chunk:
         """`function` of the data, in `domain`; the first `lost` steps lack history, except where the record begins."""
         if self.expected is not None:
-            raise ValueError("a correction works in the variables of its base; put the transform around both: Then(transform, Correction(...))")
+            raise ValueError(
+                "a correction works in the variables of its base; put the transform around both: Then(transform, Correction(...))"
+            )
         data = function(self.data)
         if self.first:
             return Chunk(data, domain, self.start, self.stop, True)
@@ -91,7 +93,7 @@ def windows(data: xr.Dataset, domain: Domain, init_time: Times, history: int) ->
     index = np.searchsorted(times, seen)
     if index.size and (index.max() >= len(times) or (times[index] != seen).any()):
         raise ValueError(f"a forecast issued at {init_time[0]} needs {history} steps before it; the data begin at {times[0]}")
-    values = {name: data[name].values[index] for name in data.data_vars}
+    values = {str(name): each.values[index] for name, each in data.items()}
     initial = dataset(domain, values, init_time=init_time, lag=np.arange(history)[::-1])
     return initial.assign_coords(time=(("init_time", "lag"), seen))
 

@@ -52,7 +52,8 @@ class Mean(Untrained, Combine[None, Any]):
     def weights(self, state: None, domain: Domain) -> Array:
         del state
         models = len(domain.fields["forecast"].coords["model"])
-        return np.full((models, len(domain.lead_times)), 1 / models)
+        equal: Array = np.full((models, len(domain.lead_times)), 1 / models)
+        return equal
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,8 @@ class InverseMse(Combine[Array, Sum]):
         if (state <= 0).any():
             raise ValueError("inverse_mse: a model has no error at all in the validation period; has it seen the truth?")
         inverse: Array = 1 / state
-        return inverse / inverse.sum(0)
+        weights: Array = inverse / inverse.sum(0)
+        return weights
 
 
 COMBINATIONS: Mapping[str, type[Combine[Any, Any]]] = {"mean": Mean, "inverse_mse": InverseMse}

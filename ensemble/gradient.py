@@ -4,9 +4,14 @@ Each round every chunk hands in the gradient of its share of a minibatch, and `u
 with the sum. A model says what its parameters, its samples and the loss of a sample are; several replicas, each begun from
 a seed of its own, are trained side by side in one vectorised pass and become the members of its forecast.
 
-The draws of a round (minibatch, noise) are keyed by seed, round and start, so that they do not depend on how the data are
-cut. With a `holdout`, the last part of the training period is not trained on but watched: the parameters that did best
-there are the ones kept, and training ends when they have not improved for `patience` rounds.
+What a round draws is keyed by seed, round and start, so that it does not depend on how the data are cut. With three
+minibatches an epoch, each start falls in one of them, and each of them has one start of every three that follow each other:
+
+    start        0 1 2   3 4 5   6 7 8          noise of start 4 in round 7: the key (word of seed, round and replica; 4)
+    minibatch    1 0 2   2 1 0   0 2 1
+
+With a `holdout`, the last part of the training period is not trained on but watched: the parameters that did best there are
+the ones kept, and training ends when no replica has improved there for `patience` rounds.
 """
 
 from __future__ import annotations
@@ -24,9 +29,13 @@ import optax
 from ensemble.chunk import Chunk
 from ensemble.model import Learnt, Model
 from ensemble.sums import Sum, tree_map
-from ensemble.task import Array, Domain, Times
+from ensemble.task import Array, Domain, Times, steps_between
 
 Tree = Any  # a tree of arrays
+
+# At its default level LLVM takes up to six seconds over drawing a few random matrices, and the rounds run no faster for it.
+_QUICK = {"xla_backend_optimization_level": 1}
+_compiled = partial(jax.jit, static_argnums=0, compiler_options=_QUICK)
 
 
 @dataclass(frozen=True)
@@ -66,6 +75,15 @@ class Samples(NamedTuple):
     inputs: Tree
 
 
+class _Share(NamedTuple):
+    """A chunk's samples, filled up to a multiple of eight, so that chunks of nearly the same size share compiled code."""
+
+    inputs: Tree
+    position: Array  # (sample,): steps from the beginning of the training period to the start
+    trained: Array  # indices of the samples that are trained on,
+    watched: Array  # and of those that are watched; a sample that sees both parts is neither
+
+
 class Gradient(Model[Training, Sum]):
     """A model that is trained by the gradient of a loss."""
 
@@ -80,7 +98,7 @@ class Gradient(Model[Training, Sum]):
 
     @abc.abstractmethod
     def parameters(self, domain: Domain, key: jax.Array) -> Tree:
-        """First parameters of one replica."""
+        """First parameters of one replica. Pure JAX of `key`."""
 
     def fixed(self, domain: Domain) -> Tree:
         """Arrays that the loss and the forecast need and that are not trained, such as a mask."""
@@ -92,104 +110,127 @@ class Gradient(Model[Training, Sum]):
         """What a chunk has to train on; asked once per chunk and process."""
 
     @abc.abstractmethod
-    def loss(self, parameters: Tree, fixed: Tree, inputs: Tree, keys: jax.Array) -> jax.Array:
-        """(sample,): the loss of each sample under one replica; `keys` (sample,) for noise. Pure JAX."""
+    def loss(self, parameters: Tree, fixed: Tree, inputs: Tree, keys: jax.Array | None) -> jax.Array:
+        """(sample,): the loss of each sample under one replica; `keys` (sample,) for noise, None while watching. Pure JAX."""
 
     def start(self, domain: Domain, seed: int) -> Learnt[Training]:
-        keys = jax.random.split(jax.random.key(seed), self.descent.seeds)
-        parameters = _numpy(jax.vmap(lambda key: self.parameters(domain, key))(keys))
-        optimiser = _numpy(jax.vmap(self.optimiser().init)(parameters))
-        lost = np.full(self.descent.seeds, np.inf)
-        state = Training(parameters, optimiser, 0, parameters, lost, 0, _numpy(self.fixed(domain)), seed)
+        seeds = self.descent.seeds
+
+        def begin() -> tuple[Tree, Tree]:
+            keys = jax.random.split(jax.random.key(seed, impl="threefry2x32"), seeds)
+            parameters = jax.vmap(lambda key: self.parameters(domain, key))(keys)
+            return parameters, jax.vmap(self.optimiser().init)(parameters)
+
+        parameters, optimiser = _numpy(jax.jit(begin, compiler_options=_QUICK)())
+        state = Training(parameters, optimiser, 0, parameters, np.full(seeds, np.inf), 0, _numpy(self.fixed(domain)), seed)
         return Learnt(state, finished=self.descent.rounds == 0)
 
     def summarise(self, state: Training, chunk: Chunk) -> Sum:
-        samples, trained, watched = chunk.once((self, "samples"), None, lambda: self._split(chunk))
-        chosen, weight = self._batch(state, samples.init_time, trained)
-        months = jnp.asarray(samples.init_time[chosen].astype("datetime64[h]").astype(np.int64) % 2**31)
-        inputs = jax.tree.map(lambda each: each[chosen], samples.inputs)
-        gradient, loss = _gradients(self, state.parameters, state.fixed, inputs, weight, state.seed, state.round, months)
-        held = np.zeros(self.descent.seeds)
-        if watched.any() and state.round % self.descent.every == 0:
-            held = np.asarray(_losses(self, state.parameters, state.fixed, samples.inputs, watched.astype(np.float32)))
-        return Sum((_numpy(gradient), np.asarray(loss, dtype=float), weight.sum(), held.astype(float), watched.sum()))
+        share = chunk.once((self, "share"), None, lambda: self._share(chunk))
+        gradient, held = tree_map(np.zeros_like, state.parameters), np.zeros(self.descent.seeds)
+        chosen, weight = self._minibatch(state, share)
+        if weight.any():
+            words = np.random.SeedSequence((state.seed, state.round)).generate_state(self.descent.seeds)
+            starts = share.position[chosen].astype(np.uint32)
+            gradient = _numpy(_gradients(self, state.parameters, state.fixed, share.inputs, chosen, weight, words, starts))
+        watching = len(share.watched) if self._looks(state) else 0
+        if watching:
+            index, of = _filled(share.watched, watching)
+            held = np.asarray(_losses(self, state.parameters, state.fixed, share.inputs, index, of), dtype=np.float64)
+        return Sum((gradient, float(weight.sum()), held, watching))
 
-    def _split(self, chunk: Chunk) -> tuple[Samples, Array, Array]:
-        """The samples, and which of them are trained on and which watched; a sample that sees both is neither."""
-        samples = self.samples(chunk)
+    def _looks(self, state: Training) -> bool:
+        return self.descent.holdout > 0 and state.round % self.descent.every == 0
+
+    def _share(self, chunk: Chunk) -> _Share:
+        init_time, inputs = self.samples(chunk)
         first, last = chunk.domain.period.first, chunk.domain.period.last
+        position = np.array([steps_between(first, each, chunk.domain.step) for each in init_time], dtype=int)
+        last_valid = chunk.domain.valid_time(init_time, np.array([max(chunk.domain.lead_times)]))[:, 0]
         begins = last - (last - first) * self.descent.holdout
-        last_valid = chunk.domain.valid_time(samples.init_time, np.array([max(chunk.domain.lead_times)]))[:, 0]
-        on_device = samples._replace(inputs=jax.tree.map(jnp.asarray, samples.inputs))
-        if not self.descent.holdout:
-            return on_device, np.ones(len(last_valid), bool), np.zeros(len(last_valid), bool)
-        return on_device, last_valid < begins, samples.init_time >= begins
+        trained = last_valid < begins if self.descent.holdout else np.ones(len(init_time), bool)
+        extra = -len(init_time) % 8
+        filled = jax.tree.map(lambda x: jnp.asarray(np.concatenate([x, np.zeros((extra, *x.shape[1:]), x.dtype)])), inputs)
+        return _Share(filled, position, np.flatnonzero(trained), np.flatnonzero(~trained & (init_time >= begins)))
 
-    def _batch(self, state: Training, init_time: Times, trained: Array) -> tuple[Array, Array]:
-        """Indices of this round's minibatch, always as many, and their weights, 0 for those that fill up."""
-        index = np.flatnonzero(trained)
-        batches = self.descent.batches
-        if batches == 1:
-            return index, np.ones(len(index), np.float32)
+    def _minibatch(self, state: Training, share: _Share) -> tuple[Array, Array]:
+        """Indices of this round's samples and their weights; the same number each round."""
+        batches, position = self.descent.batches, share.position[share.trained]
+        if not len(position):
+            return _filled(position, 0)
         epoch, batch = divmod(state.round, batches)
-        drawn = np.array([np.random.default_rng((state.seed, epoch, int(t.astype("datetime64[h]").astype(int)) % 2**31)).random() for t in init_time[index]])
-        mine = index[np.argsort(drawn, kind="stable")][batch::batches]
-        size = -(-len(index) // batches)
-        weight = (np.arange(size) < len(mine)).astype(np.float32)
-        return np.concatenate([mine, np.repeat(index[:1], size - len(mine))]), weight
+        block, place = np.divmod(position, batches)
+        order = np.random.default_rng((state.seed, epoch)).random((block.max() + 1, batches)).argsort(1)
+        return _filled(share.trained[order[block, place] == batch], len(np.unique(block)))
 
     def update(self, state: Training, total: Sum) -> Learnt[Training]:
-        gradient, _, count, held, watched = total.tree
-        best, best_loss, best_round = state.best, state.best_loss, state.best_round
-        if watched and state.round % self.descent.every == 0:
-            better = held / watched < best_loss
-            best = tree_map(lambda new, old: np.where(better.reshape(-1, *[1] * (new.ndim - 1)), new, old), state.parameters, best)
-            best_loss = np.where(better, held / watched, best_loss)
-            best_round = state.round if better.any() else best_round
+        gradient, count, held, watching = total.tree
+        if not count:
+            raise ValueError(f"no start to train on in round {state.round}; lengthen the training period, or lower holdout or batches")
+        if self._looks(state):
+            state = self._remember(state, held, watching)
         parameters, optimiser = _numpy(_step(self, state.parameters, state.optimiser, gradient, np.float32(count)))
-        done = state.round + 1 >= self.descent.rounds or bool(watched and state.round - best_round >= self.descent.patience)
-        if not watched:
-            best = parameters
-        moved = state._replace(
-            parameters=parameters, optimiser=optimiser, round=state.round + 1, best=best, best_loss=best_loss, best_round=best_round
-        )
-        return Learnt(moved._replace(optimiser=()) if done else moved, finished=done)
+        moved = state._replace(parameters=parameters, optimiser=optimiser, round=state.round + 1)
+        if not self.descent.holdout:
+            moved = moved._replace(best=parameters, best_round=moved.round)
+        finished = moved.round >= self.descent.rounds or state.round - moved.best_round >= self.descent.patience
+        return Learnt(moved._replace(optimiser=()) if finished else moved, finished)
+
+    def _remember(self, state: Training, held: Array, watching: int) -> Training:
+        """The state with the parameters of each replica that did better than ever on what is watched."""
+        if not watching:
+            raise ValueError(f"all leads of no start verify in the last {self.descent.holdout:.0%} of the training period; raise holdout")
+        loss = held / watching
+        better = loss < state.best_loss
+        best = tree_map(lambda new, old: np.where(better.reshape(-1, *[1] * (new.ndim - 1)), new, old), state.parameters, state.best)
+        best_round = state.round if better.any() else state.best_round
+        return state._replace(best=best, best_loss=np.where(better, loss, state.best_loss), best_round=best_round)
 
 
-@partial(jax.jit, static_argnums=0)
-def _gradients(model: Gradient, parameters: Tree, fixed: Tree, inputs: Tree, weight: Any, seed: int, round: int, starts: jax.Array) -> Any:
-    """Gradient and loss, summed over samples, of every replica."""
-
-    def summed(each: Tree, keys: jax.Array) -> jax.Array:
-        return jnp.sum(model.loss(each, fixed, inputs, keys) * weight)
-
-    def keys_of(replica: jax.Array) -> jax.Array:
-        key = jax.random.fold_in(jax.random.fold_in(jax.random.key(seed), replica), round)
-        return jax.vmap(lambda start: jax.random.fold_in(key, start))(starts)
-
-    replicas = jnp.arange(jax.tree.leaves(parameters)[0].shape[0])
-    loss, gradient = jax.vmap(lambda p, r: jax.value_and_grad(summed)(p, keys_of(r)))(parameters, replicas)
-    return gradient, loss
+def noisy(x: jax.Array, scale: float, keys: jax.Array | None) -> jax.Array:
+    """`x` (sample, ...) with normal noise of each sample's own; as it is where there are no keys."""
+    if keys is None:
+        return x
+    return x + scale * jax.vmap(lambda key: jax.random.normal(key, x.shape[1:], x.dtype))(keys)
 
 
-@partial(jax.jit, static_argnums=0)
-def _losses(model: Gradient, parameters: Tree, fixed: Tree, inputs: Tree, weight: Any) -> jax.Array:
-    """The loss summed over samples of every replica; keys are handed in for form's sake, and the same for all."""
-    keys = jax.vmap(jax.random.key)(jnp.zeros(weight.shape, jnp.uint32))
-    return jax.vmap(lambda each: jnp.sum(model.loss(each, fixed, inputs, keys) * weight))(parameters)
+@_compiled
+def _gradients(model: Gradient, parameters: Tree, fixed: Tree, inputs: Tree, chosen: Any, weight: Any, words: Any, starts: Any) -> Tree:
+    """The gradient, summed over the samples chosen, of every replica."""
+    batch = jax.tree.map(lambda each: each[chosen], inputs)
+
+    def of_replica(each: Tree, word: jax.Array) -> Tree:
+        keys = jax.vmap(lambda start: jax.random.wrap_key_data(jnp.stack([word, start]), impl="threefry2x32"))(starts)
+        return jax.grad(lambda p: jnp.sum(model.loss(p, fixed, batch, keys) * weight))(each)
+
+    return jax.vmap(of_replica)(parameters, words)
 
 
-@partial(jax.jit, static_argnums=0)
+@_compiled
+def _losses(model: Gradient, parameters: Tree, fixed: Tree, inputs: Tree, chosen: Any, weight: Any) -> jax.Array:
+    """(seed,): the loss, summed over the samples chosen, without noise."""
+    batch = jax.tree.map(lambda each: each[chosen], inputs)
+    return jax.vmap(lambda each: jnp.sum(model.loss(each, fixed, batch, None) * weight))(parameters)
+
+
+@_compiled
 def _step(model: Gradient, parameters: Tree, optimiser: Tree, gradient: Tree, count: Any) -> tuple[Tree, Tree]:
     """One step of the optimiser, of every replica on its own."""
 
-    def one(p: Tree, o: Tree, g: Tree) -> tuple[Tree, Tree]:
+    def of_replica(p: Tree, o: Tree, g: Tree) -> tuple[Tree, Tree]:
         moves, state = model.optimiser().update(jax.tree.map(lambda x: x / count, g), o, p)
         return optax.apply_updates(p, moves), state
 
-    return jax.vmap(one)(parameters, optimiser, gradient)
+    return jax.vmap(of_replica)(parameters, optimiser, gradient)
+
+
+def _filled(index: Array, size: int) -> tuple[Array, Array]:
+    """`index` filled up to `size`, and on to a multiple of eight, with weights that are 0 where it was."""
+    size += -size % 8
+    weight = (np.arange(size) < len(index)).astype(np.float32)
+    return np.concatenate([index, np.zeros(size - len(index), index.dtype)]), weight
 
 
 def _numpy(tree: Tree) -> Tree:
-    """A tree of owned numpy arrays, that pickles, saves and adds up without JAX."""
+    """A tree of numpy arrays, that pickles, saves and adds up without JAX."""
     return jax.tree.map(np.asarray, tree)

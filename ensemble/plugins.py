@@ -121,7 +121,9 @@ def origin(of: type) -> File | None:
 
 def definition(module: ModuleType, base: type) -> type:
     """The class of kind `base` that a plug-in file is about: the one named like the file (`lim.py`: `Lim`), or its only one."""
-    found = [each for each in vars(module).values() if isinstance(each, type) and issubclass(each, base) and each.__module__ == module.__name__]
+    found = [
+        each for each in vars(module).values() if isinstance(each, type) and issubclass(each, base) and each.__module__ == module.__name__
+    ]
     public = [each for each in found if not each.__name__.startswith("_")]
     stem = Path(_files[module.__name__].path).stem.replace("_", "")
     public = [each for each in public if each.__name__.lower() == stem] or public
@@ -139,5 +141,3 @@ def remember(files: dict[str, File]) -> None:
 def loaded() -> dict[str, File]:
     """Every file loaded so far, by module name."""
     return dict(_files)
-
-

@@ -6,7 +6,6 @@ import logging
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -78,6 +77,6 @@ def progress(units: Sequence[Unit], show: bool, console: Console | None = None) 
     elif not (console.is_terminal or console.is_jupyter):
         yield Lines(units)
     else:
-        columns: list[Any] = [TextColumn("{task.description:>22}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn()]
-        with Progress(*columns, TextColumn("{task.fields[phase]}"), console=console) as bars:
+        name, phase = TextColumn("{task.description:>22}"), TextColumn("{task.fields[phase]}")
+        with Progress(name, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn(), phase, console=console) as bars:
             yield Bars(units, bars)

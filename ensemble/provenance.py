@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import platform
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import cloudpickle
@@ -34,8 +35,10 @@ def _made(of: object) -> dict[str, str]:
     file = plugins.origin(type(of))
     settings = hashlib.sha256(repr(of).encode()).hexdigest()
     if file is None:
-        return {"class": f"{type(of).__module__}:{type(of).__qualname__}", "sha256": hashlib.sha256(cloudpickle.dumps(type(of))).hexdigest()}
-    return {"file": file.path.rpartition("/")[2], "sha256": file.digest, **{f"loads {k}": v for k, v in file.loads.items()}, "settings": settings}
+        code = hashlib.sha256(cloudpickle.dumps(type(of))).hexdigest()
+        return {"class": f"{type(of).__module__}:{type(of).__qualname__}", "sha256": code, "settings": settings}
+    loads = {f"loads {asked}": module for asked, module in file.loads.items()}
+    return {"file": Path(file.path).name, "sha256": file.digest, **loads, "settings": settings}
 
 
 def _digest_of_data(study: Study) -> str:

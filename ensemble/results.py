@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +21,10 @@ from ensemble.provenance import provenance
 from ensemble.recipe import written
 from ensemble.report import Plots, write_report
 from ensemble.score.evaluate import Labels, evaluate
-from ensemble.store import labelled, write_netcdf, write_state, write_text
+from ensemble.store import labelled, verifiable, write_netcdf, write_state, write_text, write_zarr
 from ensemble.study import Study
 from ensemble.sums import total
+from ensemble.task import moment
 from ensemble.units import Column, Weighted, checked, side_by_side
 
 
@@ -32,7 +33,7 @@ class Run:
     """A finished run.
 
     `scores` (model, lead_time, region), `maps` (model, lead_time, ...), `weights` (combination, model, lead_time); `forecasts`
-    where they were kept, one variable per model; `failures` name what is missing from all of these, and why.
+    where they were kept, a node per model; `failures` name what is missing from all of these, and why.
     """
 
     study: Study
@@ -44,9 +45,8 @@ class Run:
     failures: tuple[Failure, ...]
     seconds: float
     workers: int
-    forecasts: xr.Dataset | None = None
+    forecasts: xr.DataTree | None = None
     folder: Path | None = None
-    about: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def plot(self) -> Plots:
@@ -92,18 +92,18 @@ class Run:
             raise unknown("model", model, self.states)
         hold_one_thread()
         study, framed = self.study, self.study.framed[model]
-        known = np.append(study.data.times, study.data.times[-1:] + (study.data.times[-1:] - study.data.times[-2:-1]))
-        unit, _ = np.datetime_data(study.data.step)
-        start = known[-1].astype(f"datetime64[{unit}]") if init_time is None else np.datetime64(init_time, unit)
-        issued = np.array([start]).astype("datetime64[ns]")
+        last_seen = study.data.times[-1]
+        start = moment(last_seen, 1, study.data.step) if init_time is None else moment(np.datetime64(init_time), 0, study.data.step)
+        issued = np.array([start])
         first, last = span(study.data, issued, framed.history, 0)
-        if first < study.data.times[0] or last > study.data.times[-1]:
-            raise InputError(f"init_time: {start} needs data from {first} to {last}; the data hold {study.data.times[0]} to {study.data.times[-1]}")
+        if first < study.data.times[0] or last > last_seen:
+            held = f"{study.data.times[0]} to {last_seen}"
+            raise InputError(f"init_time: a forecast issued at {start} looks at {first} to {last}; the data hold {held}")
         initial = windows(record(study.data, study.target, first, last), study.domain, issued, framed.history)
         ahead = known_ahead(study.domain, issued, study.lead_times)
         made = framed.forecast(self.states[model], initial, study.lead_times, ahead, study.seed)
         values = checked(made, study.domain, issued).rename(study.target).assign_coords(study.domain.fields[study.target].coords)
-        return labelled(values.to_dataset().assign_coords(valid_time=ahead["valid_time"]), study.data.step)
+        return labelled(verifiable(values.to_dataset(), study.domain), study.data.step)
 
     def save(self, folder: str | Path) -> Path:
         """Write the run folder; `run.json` comes last and marks it complete."""
@@ -114,6 +114,8 @@ class Run:
         write_netcdf(folder / "weights.nc", self.weights)
         for name, state in self.states.items():
             write_state(folder / "states", name, state)
+        if self.forecasts is not None:
+            write_zarr(folder / "forecasts.zarr", self.forecasts)
         write_report(self, folder)
         write_text(folder / "run.json", json.dumps(self.described(), indent=1))
         return folder
@@ -129,7 +131,8 @@ class Run:
             for model in cost["model"].values
         }  # fmt: skip
         failures = [failure._asdict() for failure in self.failures]
-        return {**provenance(self.study), **self.about, "seconds": self.seconds, "workers": self.workers, "costs": costs, "failures": failures}
+        took = {"seconds": self.seconds, "workers": self.workers, "costs": costs}
+        return {**provenance(self.study), **took, "failures": failures}
 
 
 def assembled(study: Study, columns: Sequence[Column], learnt: Mapping[str, Weighted]) -> tuple[xr.Dataset, xr.Dataset, xr.Dataset]:
@@ -141,8 +144,17 @@ def assembled(study: Study, columns: Sequence[Column], learnt: Mapping[str, Weig
     labels = Labels(names, kinds, members, tuple(study.lead_times.tolist()), study.regions, study.domain.fields[study.target])
     scores, maps = evaluate(total(tallies), study.scores, labels)
     weights = [_weights(study, each) for each in learnt.values()]
-    together = xr.concat(weights, xr.Variable("combination", list(learnt)), join="outer", fill_value=0.0) if weights else xr.DataArray()
-    return scores, maps, xr.Dataset({"weight": together})
+    weight = xr.concat(weights, xr.Variable("combination", list(learnt)), join="outer", fill_value=0.0) if weights else xr.DataArray()
+    return scores, maps, xr.Dataset({"weight": weight})
+
+
+def together(study: Study, columns: Sequence[Column], models: Sequence[str]) -> xr.DataTree:
+    """The kept forecasts of all pieces, a node per model: the target (init_time, lead_time, [member,] ...)."""
+    nodes = {}
+    for name in models:
+        values = xr.concat([each.forecasts[name] for each in columns], "init_time")
+        nodes[name] = labelled(verifiable(values.to_dataset(name=study.target), study.domain), study.data.step)
+    return xr.DataTree.from_dict(nodes)
 
 
 def _weights(study: Study, weighted: Weighted) -> xr.DataArray:

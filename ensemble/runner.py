@@ -1,8 +1,8 @@
 """The run: fit all models at once, forecast, score and combine piece by piece, write.
 
-    units = plan(study)                   what is to be done, as units that wait for one another
-    outcomes = dispatcher.run(units)      on the cluster, or here
-    run = finished(study, outcomes)       scores, maps, weights, states, costs
+units = plan(study)                   what is to be done, as units that wait for one another
+outcomes = dispatcher.run(units)      on the cluster, or here
+run = finished(study, outcomes)       scores, maps, weights, states, costs
 """
 
 from __future__ import annotations
@@ -15,8 +15,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import xarray as xr
-
 from distributed import Client
 
 from ensemble.cluster import connected
@@ -24,13 +22,13 @@ from ensemble.errors import RunError
 from ensemble.execute import Done, Failure, Here, OnDask, Unit
 from ensemble.parts import Climatology
 from ensemble.progress import progress
-from ensemble.recipe import cluster_of, recipe
-from ensemble.results import Run, assembled
+from ensemble.recipe import cluster_of, read_recipe
+from ensemble.results import Run, assembled, together
 from ensemble.score.evaluate import statistics_of
 from ensemble.store import labelled
 from ensemble.study import Study
-from ensemble.task import Period
-from ensemble.units import Problem, column, fit_model, forecast, learn
+from ensemble.task import Period, Times
+from ensemble.units import Problem, Weighted, column, fit_model, forecast, learn
 
 log = logging.getLogger("ensemble")
 
@@ -67,10 +65,12 @@ def plan(study: Study, *, keep_forecasts: bool = False) -> Plan:
     by_model = {name: [piece[name] for piece in past] for name in study.models}
     learns = {n: Unit(n, "learn", learn, (problem, rule, by_model), 0.1, True, True) for n, rule in study.combinations.items()}
     statistics = statistics_of(study.scores)
-    columns = [
-        Unit("scores", "score", column, (problem, climatology, study.regions, statistics, piece, made, learns, keep_forecasts), 0.3, True, True)
-        for piece, made in zip(study.pieces(study.test), present, strict=True)
-    ]
+
+    def scored(piece: Times, made: dict[str, Unit]) -> Unit:
+        arguments = (problem, climatology, study.regions, statistics, piece, made, learns, keep_forecasts)
+        return Unit("scores", "score", column, arguments, guess=0.3, tolerant=True, keep=True)
+
+    columns = [scored(piece, made) for piece, made in zip(study.pieces(study.test), present, strict=True)]
     return Plan(fits, [unit for piece in (*past, *present) for unit in piece.values()], learns, climatology, columns)
 
 
@@ -88,7 +88,7 @@ def run(
     cluster: Mapping[str, Any] | None = None
     if not isinstance(study, Study):
         cluster = None if workers is not None else cluster_of(study)
-        study = recipe(study, settings=settings, only=only)
+        study = read_recipe(study, settings=settings, only=only)
     todo = plan(study, keep_forecasts=keep_forecasts)
     if workers == 0 and client is None and scheduler is None:
         with progress(todo.units, show) as watcher:
@@ -113,10 +113,17 @@ def _finished(study: Study, todo: Plan, outcomes: Mapping[Unit, Any], seconds: f
     scores, maps, weights = assembled(study, columns, learnt)
     inside = [cost for each in (*columns, *learnt.values()) for cost in each.costs]
     costs = tuple(dict.fromkeys([*(cost for each in done.values() for cost in each.costs), *inside]))
-    kept = [each.forecasts for each in columns if each.forecasts is not None]
+    names = scores["model"].values.tolist()
+    failures += tuple(Failure(name, "score", _missed(learnt[name], failures), "") for name in learnt if name not in names)
     found = Run(
         study, labelled(scores, study.data.step), labelled(maps, study.data.step), labelled(weights, study.data.step),
         {name: done[unit].value for name, unit in todo.fits.items() if unit in done}, costs, failures, seconds, workers,
-        labelled(xr.concat(kept, "init_time"), study.data.step) if kept else None,
+        together(study, columns, names) if columns[0].forecasts else None,
     )  # fmt: skip
     return found if out is None else replace(found, folder=found.save(out))
+
+
+def _missed(combination: Weighted, failures: Sequence[Failure]) -> str:
+    """Why a combination that has its weights could not be scored."""
+    failed = dict.fromkeys(each.model for each in failures if each.model in combination.models)
+    return f"it needs {', '.join(failed)}, which failed"

@@ -19,7 +19,7 @@ import numpy as np
 import xarray as xr
 
 from ensemble.errors import InputError
-from ensemble.task import Array
+from ensemble.task import Array, Domain
 
 
 @contextmanager
@@ -49,6 +49,12 @@ def write_netcdf(path: Path, data: xr.Dataset) -> None:
     """A NetCDF-4 file."""
     with whole(path) as temporary:
         data.to_netcdf(temporary, engine="netcdf4")
+
+
+def write_zarr(path: Path, data: xr.DataTree) -> None:
+    """A Zarr store with a group per node."""
+    with whole(path) as temporary:
+        data.to_zarr(temporary)
 
 
 def write_state(folder: Path, name: str, state: Any) -> None:
@@ -100,7 +106,9 @@ def _decoded(tree: Any, arrays: Any) -> Any:
 def _class(module: str, qualname: str) -> Any:
     found = getattr(sys.modules.get(module), qualname, None)
     if found is None:
-        raise InputError(f"state: {module}:{qualname} has not been loaded; load the recipe of the run first (its model file may have changed)")
+        raise InputError(
+            f"state: {module}:{qualname} has not been loaded; load the recipe of the run first (its model file may have changed)"
+        )
     return found
 
 
@@ -121,6 +129,14 @@ def labelled(data: xr.Dataset, step: np.timedelta64) -> xr.Dataset:
         if name in data.coords:
             data[name].attrs = {**cf, **data[name].attrs}
     return data.assign_attrs(Conventions="CF-1.11")
+
+
+def verifiable(forecast: xr.Dataset, domain: Domain) -> xr.Dataset:
+    """`forecast` with `valid_time` (init_time, lead_time) and its bounds, which alignment goes by, beside it."""
+    init_time, leads = forecast["init_time"].values, forecast["lead_time"].values
+    bounds = np.stack([domain.valid_time(init_time, leads), domain.valid_time(init_time, leads + 1)], axis=-1)
+    dims = ("init_time", "lead_time")
+    return forecast.assign_coords(valid_time=(dims, bounds[..., 0]), valid_time_bounds=((*dims, "bounds"), bounds))
 
 
 _CF = {

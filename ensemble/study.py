@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -80,7 +81,8 @@ class Study:
     def starts(self, period: Period) -> Times:
         """The `init_time` of each forecast of `period` for which the record goes back far enough."""
         starts = period.starts(self.lead_times, self.data.step)
-        return starts[shift(starts, -self.history, self.data.step) >= self.data.times[0]]
+        kept: Times = starts[shift(starts, -self.history, self.data.step) >= self.data.times[0]]
+        return kept
 
     def pieces(self, period: Period) -> list[Times]:
         """The starts of `period`, cut into nearly equal pieces; the cut depends on the study alone."""
@@ -98,7 +100,7 @@ def _check(study: Study) -> None:
         if period.first < first or period.last > last:
             raise InputError(f"{name}: the period {span} goes beyond the data, which hold {_day(first)} to {_day(last)}")
     ordered = sorted(study.periods.items(), key=lambda item: item[1].first)
-    for (name, period), (other, later) in zip(ordered, ordered[1:], strict=False):
+    for (name, period), (other, later) in pairwise(ordered):
         if later.first <= period.last:
             raise InputError(
                 f"{other}: begins {_day(later.first)}, before {name} ends ({_day(period.last)}): what is learnt on one would leak into "

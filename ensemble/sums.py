@@ -57,13 +57,13 @@ class Rows(Generic[T]):
 def total(parts: Sequence[A]) -> A:
     """The sum of `parts` over a balanced binary tree of their index.
 
-        0   1   2   3   4
-         \\ /     \\ /    |
-         01      23     4
-           \\    /       |
-            0123        4
-               \\       /
-                 01234
+    0   1   2   3   4
+     \\ /     \\ /    |
+     01      23     4
+       \\    /       |
+        0123        4
+           \\       /
+             01234
     """
     if not parts:
         raise ValueError("nothing to add up: no part was given")

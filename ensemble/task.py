@@ -23,8 +23,14 @@ def shift(times: Any, steps: Any, step: np.timedelta64) -> Times:
     """`times` moved by whole `steps` of the record, broadcast against each other."""
     unit, count = np.datetime_data(step)
     whole = np.asarray(times).astype(f"datetime64[{unit}]")
-    moved: Times = (whole + np.asarray(steps) * np.timedelta64(count, unit)).astype("datetime64[ns]")
+    moved: Times = (whole + (np.asarray(steps) * count).astype(f"timedelta64[{unit}]")).astype("datetime64[ns]")
     return moved
+
+
+def moment(time: Any, steps: int, step: np.timedelta64) -> np.datetime64:
+    """One time moved by whole `steps` of the record."""
+    (moved,) = shift([time], steps, step)
+    return moved  # type: ignore[no-any-return]  # an element of Times
 
 
 def steps_between(first: Any, last: Any, step: np.timedelta64) -> int:

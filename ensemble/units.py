@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +13,6 @@ from ensemble.combine import Combine
 from ensemble.execute import Cost, Done, Failure, Serial
 from ensemble.fitting import fit
 from ensemble.model import Model
-from ensemble.parts import Climatology
 from ensemble.prepare import chunk_of, record
 from ensemble.prepare.record import span
 from ensemble.score import Region, Statistic, Tally, Values, tally
@@ -47,7 +46,7 @@ class Column(NamedTuple):
     tally: Tally
     models: tuple[str, ...]
     members: tuple[int, ...]
-    forecasts: xr.Dataset | None
+    forecasts: Mapping[str, xr.DataArray]  # where they are wanted
     costs: tuple[Cost, ...]  # of the forecasts
 
 
@@ -90,14 +89,15 @@ def checked(made: xr.Dataset, domain: Domain, init_time: Times) -> xr.DataArray:
     bad = ~np.isfinite(values.values[..., field.mask])
     if bad.any():
         where = np.argwhere(bad)[0]
-        raise ValueError(f"{bad.sum()} values are not finite, the first in the forecast issued {init_time[where[0]]} at lead {leads[where[1]]}")
+        first = f"the first in the forecast issued {init_time[where[0]]} at lead {leads[where[1]]}"
+        raise ValueError(f"{bad.sum()} values are not finite, {first}")
     whole = np.where(field.mask, values.values, np.nan)
     return xr.DataArray(whole, dims=dims, coords={"init_time": init_time, "lead_time": leads, "member": values["member"].values})
 
 
 def learn(problem: Problem, rule: Combine[Any, Any], forecasts: Mapping[str, list[Done[xr.DataArray] | Failure]]) -> Weighted:
     """What a combination learns from all forecasts of the validation period; models that failed take no part."""
-    alive = {n: [each.value for each in made] for n, made in forecasts.items() if all(isinstance(each, Done) for each in made)}
+    alive = {n: [each.value for each in made if isinstance(each, Done)] for n, made in forecasts.items() if not _failed(made)}
     names = tuple(name for name in alive if name not in rule.leaves_out)
     if not names:
         raise ValueError("no model is left to combine")
@@ -106,6 +106,10 @@ def learn(problem: Problem, rule: Combine[Any, Any], forecasts: Mapping[str, lis
     chunks = [_past(problem, domain, [alive[name][i] for name in names]) for i in pieces]
     costs = tuple(cost for each in forecasts.values() for done in each if isinstance(done, Done) for cost in done.costs)
     return Weighted(rule, fit(rule, [[chunk] for chunk in chunks], domain, Serial(), problem.seed), names, costs)
+
+
+def _failed(made: Iterable[object]) -> bool:
+    return any(isinstance(each, Failure) for each in made)
 
 
 def _past(problem: Problem, domain: Domain, forecasts: list[xr.DataArray]) -> Chunk:
@@ -148,7 +152,7 @@ def column(
     values = [Values(each - normal[:, :, None], truth) for each in made.values()]
     sums = tally(init_time, values, domain.fields[target], regions, statistics)
     costs = tuple(cost for each in done.values() for cost in each.costs)
-    kept = _kept(domain, init_time, made) if keep else None
+    kept = {name: _kept(domain, init_time, each) for name, each in made.items()} if keep else {}
     return Column(sums, tuple(made), tuple(each.shape[2] for each in made.values()), kept, costs)
 
 
@@ -158,12 +162,9 @@ def _combined(domain: Domain, weighted: Weighted, made: Mapping[str, Array]) -> 
     return weighted.rule.combine(weighted.state, side_by_side(domain, weighted.models), stacked).values
 
 
-def _kept(domain: Domain, init_time: Times, made: Mapping[str, Array]) -> xr.Dataset:
-    """One variable per model (init_time, lead_time, [member,] ...)."""
+def _kept(domain: Domain, init_time: Times, made: Array) -> xr.DataArray:
+    """(init_time, lead_time, [member,] ...)."""
     field = domain.fields[domain.target]
-    variables = {}
-    for name, each in made.items():
-        single = each.shape[2] == 1
-        dims = ("init_time", "lead_time", *([] if single else [f"member_{name}"]), *field.dims)
-        variables[name] = (dims, each[:, :, 0] if single else each, dict(field.attrs))
-    return xr.Dataset(variables, {"init_time": init_time, "lead_time": domain.lead_times, **field.coords})
+    member = {} if made.shape[2] == 1 else {"member": np.arange(made.shape[2])}
+    coords = {"init_time": init_time, "lead_time": domain.lead_times, **member, **field.coords}
+    return xr.DataArray(made if member else made[:, :, 0], coords=coords, dims=tuple(coords), attrs=dict(field.attrs))

@@ -54,7 +54,7 @@ class Propagator(Model[Operators, Sum]):
         prior = self.shrink * np.diag(np.diag(xx.sum(0)) / count)
         departure = yx_near - stationary @ xx_near
         seasonal = stationary + np.linalg.solve(xx_near + prior, departure.swapaxes(1, 2)).swapaxes(1, 2)
-        return Learnt(Operators(seasonal), finished=True)
+        return Learnt(Operators(np.ascontiguousarray(seasonal)), finished=True)
 
     def forecast(self, state: Operators, initial: xr.Dataset, lead_times: Array, forcing: xr.Dataset, seed: int) -> xr.Dataset:
         z, path = initial["pc"].values[:, -1], []

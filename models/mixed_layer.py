@@ -1,6 +1,11 @@
-"""Mixed layer: temperature anomalies that are damped, carried along and spread by an upper ocean whose fields are learnt.
+"""Mixed layer: temperature anomalies that the sea damps, carries along and spreads, by fields learnt from what followed.
 
-dT/dt = -lambda T - u dT/dx - v dT/dy + div(k grad T)
+dT/dt = -lambda T - u dT/dx - v dT/dy + div(k grad T): the damping of Frankignoul and Hasselmann (1977,
+doi 10.1111/j.2153-3490.1977.tb00740.x) with horizontal advection and diffusion, first-order upwind, nothing passing through
+land; lambda, u and v have a mean and one annual harmonic at each point. Gauss-Newton gives values common to all points, from
+which the gradient of the error of every lead moves those of each point, held smooth and stopped early.
+Units: T that of the variable, lambda [month-1], u and v [m s-1], k [m2 s-1]. Assumes that nothing but the anomaly itself and
+the season matters: there is no wind, no depth and no El Nino. What it learns is an effective motion of anomalies, not a current.
 """
 
 from __future__ import annotations
@@ -16,91 +21,204 @@ import numpy as np
 import optax
 import xarray as xr
 
-from ensemble import Array, Chunk, Composed, Domain, Field, Learner, Learnt, Model, Sum, Times
+from ensemble import Array, Chunk, Composed, Domain, Learner, Learnt, Model, Sum, dataset
 from ensemble.gradient import Descent, Gradient, Samples, Training
-from ensemble.task import dataset, month
+from ensemble.task import month, shift
 
 RADIUS = 6.371e6  # [m]
 MONTH = 30.4375 * 86400.0  # [s]
-TERMS = 10  # damping, u, v: mean, cosine and sine of the year; diffusivity: mean
-FIRST = np.array([-1.7, 0, 0, 0, 0, 0, 0, 0, 0, -0.5])  # 0.17 month-1, at rest, 4.7e3 m2 s-1
-DIFFUSIVITY = 1e4  # [m2 s-1]
-COURANT = np.array([0.4, 0.3, 0.075])  # largest u dt/dx, v dt/dy, k dt/dx2: 0.4 + 0.3 + 4 x 0.075 = 1 keeps weights positive
+EDDIES = 1e4  # [m2 s-1], the size of k
+COURANT = (0.4, 0.3, 0.075)  # bounds of u dt/dx, v dt/dy, k dt/dx2 in a substep; as 0.4 + 0.3 + 4 x 0.075 = 1, no weight is negative
+REST = np.array([-1.7, 0, 0, 0, 0, 0, 0, 0, 0, -0.5])[:, None, None]  # the ten terms: lambda, u, v (mean, cosine, sine), k
 
 
 class Grid(NamedTuple):
-    """Neighbours stand east, west, north, south; their faces are closed at land and at the rim."""
+    """Points stand in one row, longitude outermost, so that the four neighbours are `rows` and one step away."""
 
     mask: Array  # (latitude, longitude)
-    area: Array
-    distance: Array  # (neighbour, latitude, longitude) [m]
-    gradient: Array  # 1 / distance, 0 through a closed face [m-1]
-    exchange: Array  # length of the face / (distance x area of the cell) [m-2]
-    leads: Array  # (lead_time,) whole steps
-    months: float  # in a step
+    area: Array  # (point,)
+    distance: Array  # (neighbour, point): east, west, north, south [m]
+    gradient: Array  # 1 / distance, 0 through land and over the rim [m-1]
+    exchange: Array  # length of the face / (distance x area of the cell), 0 through land and over the rim [m-2]
+    lead_times: Array
+    months: Array  # in one step of the record
 
 
-def around(x: Any) -> Any:
-    """(..., latitude, longitude) -> the values of the four neighbours, around the whole grid."""
-    return jnp.roll(x, -1, -1), jnp.roll(x, 1, -1), jnp.roll(x, -1, -2), jnp.roll(x, 1, -2)
+def flat(field: Any) -> Any:
+    """(..., latitude, longitude) -> (..., point)."""
+    return field.swapaxes(-1, -2).reshape(*field.shape[:-2], -1)
 
 
-def grid_of(domain: Domain) -> Grid:
+def around(x: Any, rows: int) -> list[Any]:
+    """(..., point) -> the values to the east, west, north and south; over the rim stands something finite."""
+    wide = jnp.concatenate([x[..., -rows:], x, x[..., :rows]], -1)
+    return [wide[..., rows + offset : rows + offset + x.shape[-1]] for offset in (rows, -rows, 1, -1)]
+
+
+def grid(domain: Domain) -> Grid:
+    """The geometry of a domain; longitude closes upon itself where it spans the globe."""
     field = domain.fields[domain.target]
     if field.dims != ("latitude", "longitude"):
-        raise ValueError(f"a mixed layer lives on (latitude, longitude), and {domain.target} on {field.dims}")
-    latitude, longitude = (np.deg2rad(field.coords[dim].astype(float)) for dim in field.dims)
-    height, width = (_spacing(each) for each in (latitude, longitude))
+        raise ValueError(f"a mixed layer needs latitude and longitude, and {domain.target} has {', '.join(field.dims)}; use another model")
+    latitude, longitude = (np.deg2rad(np.asarray(field.coords[dim], dtype=float)) for dim in field.dims)
+    (south, north), (west, east) = _spacing(latitude), _spacing(longitude)
+    height, width = (south + north) / 2, (west + east) / 2
+    cosine = np.maximum(np.cos(latitude), 0.01)
+    zonal, meridional = RADIUS * cosine, RADIUS * np.ones(len(longitude))
+    distance = np.stack([np.outer(zonal, east), np.outer(zonal, west), np.outer(north, meridional), np.outer(south, meridional)])
+    faces = [np.maximum(np.cos(latitude + side / 2), 0) for side in (north, -south)]
+    length = RADIUS * np.stack([np.outer(height, np.ones(len(width)))] * 2 + [np.outer(face, width) for face in faces])
+    cell = RADIUS**2 * np.outer(cosine * height, width)
     mask = field.mask
-    opened = np.stack(around(mask)) & mask
+    opened = np.stack([np.roll(mask, move, axis) for axis, move in ((1, -1), (1, 1), (0, -1), (0, 1))]) & mask
     opened[2, -1] = opened[3, 0] = False
-    if not np.isclose(longitude[-1] + width[-1] - longitude[0], 2 * np.pi, atol=0.1 * width[-1]):
+    if np.ptp(longitude) + 1.5 * width[-1] < 2 * np.pi:
         opened[0, :, -1] = opened[1, :, 0] = False
-    cosine = np.maximum(np.cos(latitude), 1e-3)
-    east = np.diff(longitude, append=longitude[-1] + width[-1])
-    north = np.diff(latitude, append=latitude[-1] + height[-1])
-    to_east = RADIUS * cosine[:, None] * east
-    to_north = np.broadcast_to(RADIUS * north[:, None], mask.shape)
-    south = np.concatenate([north[:1], north[:-1]])
-    west = np.concatenate([east[-1:], east[:-1]])
-    distance = np.stack(np.broadcast_arrays(to_east, RADIUS * cosine[:, None] * west, to_north, RADIUS * south[:, None]))
-    face = np.cos(np.clip(np.stack([latitude + north / 2, latitude - south / 2]), -np.pi / 2, np.pi / 2))
-    side = np.broadcast_to(RADIUS * height[:, None], mask.shape)
-    length = np.stack(np.broadcast_arrays(side, side, RADIUS * face[0][:, None] * width, RADIUS * face[1][:, None] * width))
-    cell = RADIUS**2 * (cosine * height)[:, None] * width
-    months = float(domain.step / np.timedelta64(1, "M")) if False else 1.0
-    return Grid(mask.astype(np.float32), field.area.astype(np.float32), distance, opened / distance, opened * length / distance / cell, np.asarray(domain.lead_times), months)
+    epoch = np.datetime64("2000-01-01", "ns")
+    months = (shift(epoch, 1200, domain.step) - epoch) / np.timedelta64(1, "s") / MONTH / 1200
+    parts = (field.area, distance, opened / distance, opened * length / distance / cell)
+    return Grid(mask, *(flat(each).astype(np.float32) for each in parts), np.asarray(domain.lead_times), np.asarray(months))
 
 
-def _spacing(x: Array) -> Array:
-    return np.gradient(x) if len(x) > 1 else np.full(1, np.pi / 36)
+def _spacing(x: Array) -> tuple[Array, Array]:
+    """From each coordinate to the one before and the one after; beyond the ends as beside them."""
+    apart = np.diff(x) if len(x) > 1 else np.full(1, np.deg2rad(5.0))
+    return np.r_[apart[:1], apart], np.r_[apart, apart[-1:]]
 
 
-@partial(jax.jit, static_argnames="substeps")
-def stencil(terms: jax.Array, grid: Any, substeps: int) -> jax.Array:
-    """(term, latitude, longitude) -> (month, 5, latitude, longitude): weights"""
-    dt = grid.months * MONTH / substeps
+def stencil(terms: jax.Array, where: Grid, substeps: int) -> jax.Array:
+    """(term, latitude or 1, longitude or 1) -> (month, 5, point): weights of a point and its neighbours in a substep."""
+    terms = flat(jnp.broadcast_to(terms, (len(REST), *where.mask.shape)))
     angle = 2 * np.pi * np.arange(12) / 12
-    season = np.stack([np.ones(12), np.cos(angle), np.sin(angle)], 1)
-    damping, u, v = (jnp.tensordot(season, terms[i : i + 3], 1) for i in (0, 3, 6))
-    cx = COURANT[0] * jnp.tanh(u / COURANT[0] / substeps) / dt * jnp.minimum(grid.distance[0], grid.distance[1])
-    cy = COURANT[1] * jnp.tanh(v / COURANT[1] / substeps) / dt * jnp.minimum(grid.distance[2], grid.distance[3])
-    k = jnp.broadcast_to(DIFFUSIVITY * jax.nn.softplus(terms[9]), grid.mask.shape)
-    spread = [jnp.minimum((k + each) / 2 * dt * g, COURANT[2]) for each, g in zip(around(k), grid.exchange)]
-    inflow = [-cx, cx, -cy, cy]
-    weights = jnp.stack([jnp.maximum(s, 0) * dt * g + d for s, g, d in zip(inflow, grid.gradient, spread)], 1)
-    kept = jnp.exp(-jax.nn.softplus(damping) * grid.months / substeps) * grid.mask
-    return jnp.concatenate([1 - weights.sum(1, keepdims=True), weights], 1) * kept[:, None]
+    season = np.stack([np.ones(12), np.cos(angle), np.sin(angle)], axis=1)
+    damping, east, north = jnp.einsum("ms,ksp->kmp", season, terms[:9].reshape(3, 3, -1))
+    dt = where.months * MONTH / substeps
+    u = COURANT[0] / dt * jnp.minimum(where.distance[0], where.distance[1]) * jnp.tanh(east)
+    v = COURANT[1] / dt * jnp.minimum(where.distance[2], where.distance[3]) * jnp.tanh(north)
+    k = EDDIES * jax.nn.softplus(terms[9])
+    spread = jnp.minimum((k + jnp.stack(around(k, len(where.mask)))) / 2 * where.exchange * dt, COURANT[2])
+    carried = jnp.maximum(jnp.stack([-u, u, -v, v], axis=1), 0) * where.gradient * dt  # from where the water comes
+    weights = spread + carried
+    kept = flat(where.mask) * jnp.exp(-jax.nn.softplus(damping) * where.months / substeps)
+    return jnp.concatenate([1 - weights.sum(1, keepdims=True), weights], axis=1) * kept[:, None]
 
 
-def advance(weights: jax.Array, x: jax.Array) -> jax.Array:
-    return sum(weights[:, i] * each for i, each in enumerate((x, *around(x))))
+def apply(weights: jax.Array, x: jax.Array, rows: int) -> jax.Array:
+    """(..., 5, point), (..., point) -> (..., point): a substep."""
+    moved: jax.Array = sum(weights[..., i, :] * each for i, each in enumerate((x, *around(x, rows))))  # type: ignore[assignment]
+    return moved
 
 
-def path(weights: jax.Array, x: jax.Array, months: jax.Array, substeps: int) -> jax.Array:
-    def one(x, month):
-        here = weights[month]
+def transposed(weights: jax.Array, rows: int) -> jax.Array:
+    """The weights of the adjoint: what a point gives to its neighbours, it takes from them."""
+    east, west, north, south = (around(weights[..., i, :], rows)[j] for i, j in ((2, 0), (1, 1), (4, 2), (3, 3)))
+    return jnp.stack([weights[..., 0, :], east, west, north, south], axis=-2)
+
+
+@partial(jax.custom_vjp, nondiff_argnums=(3,))
+def advance(weights: jax.Array, adjoint: jax.Array, x: jax.Array, rows: int) -> jax.Array:
+    """`apply` with its adjoint given, which is then a stencil too: XLA's own transpose takes thrice as long."""
+    del adjoint
+    return apply(weights, x, rows)
+
+
+def _forward(weights: jax.Array, adjoint: jax.Array, x: jax.Array, rows: int) -> tuple[jax.Array, Any]:
+    return apply(weights, x, rows), (adjoint, x)
+
+
+def _backward(rows: int, kept: Any, y: jax.Array) -> tuple[jax.Array, None, jax.Array]:
+    adjoint, x = kept
+    return jnp.stack([y * each for each in (x, *around(x, rows))], axis=-2), None, apply(adjoint, y, rows)
+
+
+advance.defvjp(_forward, _backward)
+
+
+def path(weights: jax.Array, x: jax.Array, months: jax.Array, rows: int, substeps: int) -> jax.Array:
+    """(start, point) carried through `months` (start, step) -> (step, start, point)."""
+    adjoint = jax.lax.stop_gradient(transposed(weights, rows))
+
+    def step(x: jax.Array, at: jax.Array) -> tuple[jax.Array, jax.Array]:
+        here, back = weights[at], adjoint[at]
         for _ in range(substeps):
-            x = advance(here, x)
+            x = advance(here, back, x, rows)
         return x, x
-    return jax.lax.scan(one, x, months.T)[1]
+
+    return jax.lax.scan(step, x, months.T)[1]
+
+
+def calendar(where: Grid, initial: xr.Dataset, steps: int) -> Array:
+    """(init_time,) -> (init_time, step): the month that each step verifies in."""
+    passed = np.floor(np.arange(steps) * float(where.months) + 1e-6).astype(int)
+    return (month(initial["init_time"].values)[:, None] + passed) % 12
+
+
+def state_of(initial: xr.Dataset, name: str, lag: int = -1) -> Array:
+    """(init_time, point): the field last seen, 0 on land."""
+    return np.nan_to_num(flat(initial[name].values[:, lag])).astype(np.float32)
+
+
+def observed(chunk: Chunk, where: Grid) -> tuple[Array, Array, Array]:
+    """First states (start, point), months (start, step) and what followed (start, lead_time, point)."""
+    initial, targets, _ = chunk.pairs()
+    name = chunk.domain.target
+    followed = np.nan_to_num(flat(targets[name].values)).astype(np.float32)
+    return state_of(initial, name), calendar(where, initial, int(max(where.lead_times))), followed
+
+
+class Guess(NamedTuple):
+    """Terms common to all points (term, 1, 1), and the round."""
+
+    terms: Array
+    grid: Grid
+    round: int
+
+
+@dataclass(frozen=True)
+class GaussNewton(Learner[Guess, Sum]):
+    """Ten numbers for the whole ocean, from J'J and J'r of all leads."""
+
+    substeps: int
+    rounds: int = 4
+    ridge: float = 1e-3
+
+    def start(self, domain: Domain, seed: int) -> Learnt[Guess]:
+        del seed
+        return Learnt(Guess(REST, grid(domain), 0), finished=self.rounds == 0)
+
+    def summarise(self, state: Guess, chunk: Chunk) -> Sum:
+        x, months, y = chunk.once((self, "observed"), None, lambda: observed(chunk, state.grid))
+        sums = _sensitivities(state.terms, state.grid, x, months, y, self.substeps)
+        return Sum((*(np.asarray(each, dtype=float) for each in sums), len(x)))
+
+    def update(self, state: Guess, total: Sum) -> Learnt[Guess]:
+        jj, jr, count = total.tree
+        prior = self.ridge * count * np.diag(jj).mean() / np.maximum(count, 1)
+        move = np.linalg.solve(jj + prior * np.eye(len(jj)), jr + prior * (REST - state.terms)[:, 0, 0] * 0)
+        moved = state._replace(terms=state.terms + move[:, None, None], round=state.round + 1)
+        return Learnt(moved, finished=moved.round >= self.rounds)
+
+
+@partial(jax.jit, static_argnames="substeps", compiler_options={"xla_backend_optimization_level": 1})
+def _sensitivities(terms: Any, where: Grid, x: Any, months: Any, y: Any, substeps: int) -> tuple[jax.Array, jax.Array]:
+    """J'J and J'r by the tangent linear model: dx' = A dx + dA x, a tangent for each term."""
+    rows = len(where.mask)
+    terms = jnp.asarray(terms, jnp.float32)
+    weights = stencil(terms, where, substeps)
+    tangents = jnp.moveaxis(jax.jacfwd(lambda t: stencil(t, where, substeps))(terms)[..., 0, 0], -1, 0)
+    wanted = jnp.zeros(months.shape[1]).at[where.lead_times - 1].set(1.0)
+    truth = jnp.zeros((months.shape[1], *x.shape)).at[where.lead_times - 1].set(y.swapaxes(0, 1))
+
+    def step(carry: Any, at: Any) -> tuple[Any, None]:
+        x, dx, jj, jr = carry
+        m, want, true = at
+        here, turn = weights[m], tangents[:, m]
+        for _ in range(substeps):
+            x, dx = apply(here, x, rows), apply(here, dx, rows) + apply(turn, x, rows)
+        heavy = want * where.area * dx
+        return (x, dx, jj + jnp.einsum("anp,bnp->ab", heavy, dx), jr + jnp.einsum("anp,np->a", heavy, true - x)), None
+
+    size = len(REST)
+    begin = (x, jnp.zeros((size, *x.shape)), jnp.zeros((size, size)), jnp.zeros(size))
+    (_, _, jj, jr), _ = jax.lax.scan(step, begin, (months.T, wanted, truth))
+    return jj, jr

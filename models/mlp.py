@@ -19,7 +19,7 @@ import optax
 import xarray as xr
 
 from ensemble import Array, Chunk, Composed, Domain, Model
-from ensemble.gradient import Descent, Gradient, Samples, Training
+from ensemble.gradient import Descent, Gradient, Samples, Training, noisy
 from ensemble.parts import Correction, Damping, Eof, Scaled, Then, Trailing, beside, seasonal
 
 
@@ -76,10 +76,9 @@ class Network(Gradient):
         y = targets["pc"].values.astype(np.float32)
         return Samples(initial["init_time"].values, (inputs_of(initial), y))
 
-    def loss(self, parameters: Any, fixed: Any, inputs: Any, keys: jax.Array) -> jax.Array:
+    def loss(self, parameters: Any, fixed: Any, inputs: Any, keys: jax.Array | None) -> jax.Array:
         x, y = inputs
-        noise = jax.vmap(lambda key: jax.random.normal(key, x.shape[1:]))(keys)
-        return jnp.mean((apply(parameters, x + self.noise * noise) - y) ** 2, axis=(1, 2))
+        return jnp.mean((apply(parameters, noisy(x, self.noise, keys)) - y) ** 2, axis=(1, 2))
 
     def forecast(self, state: Training, initial: xr.Dataset, lead_times: Array, forcing: xr.Dataset, seed: int) -> xr.Dataset:
         pc = np.asarray(jax.vmap(apply, in_axes=(0, None), out_axes=2)(state.best, jnp.asarray(inputs_of(initial))))

@@ -6,6 +6,7 @@ import resource
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -53,9 +54,9 @@ def _listen() -> None:
         return
     from jax import monitoring  # only where a model has imported it
 
-    def add(event: str, seconds: float, **_: Any) -> None:
+    def add(event: str, duration_secs: float, **_: str | int) -> None:
         if event.startswith("/jax/core/compile"):
-            _compiled[0] += seconds
+            _compiled[0] += duration_secs
 
     monitoring.register_event_duration_secs_listener(add)
     _listens[0] = True
@@ -72,10 +73,8 @@ def _worker() -> str:
 
 def _reset_peak() -> None:
     """Linux forgets the peak when asked; elsewhere it is the peak since the process began."""
-    try:
+    with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
-    except OSError:
-        pass
 
 
 def _peak() -> int:

@@ -151,9 +151,9 @@ class _Flight:
             for need in unit.needs:
                 self.users[need].add(unit)
         self.ready = [unit for unit in units if not self.waits[unit]]
-        self.outcomes: dict[Unit, Future | Failure] = {}
+        self.outcomes: dict[Unit, Future[Any] | Failure] = {}
         self.place: dict[Unit, str] = {}
-        self.flying: dict[Unit, tuple[Future, str, float]] = {}
+        self.flying: dict[Unit, tuple[Future[Any], str, float]] = {}
         self.landed: queue.SimpleQueue[Unit] = queue.SimpleQueue()
         self.seconds: dict[tuple[str, str], float] = {}
         self.threads: dict[str, int] = {}
@@ -223,7 +223,7 @@ class _Flight:
         else:
             self._end(unit, _failure(unit, future.exception() or RuntimeError(f"the task was {future.status}")))
 
-    def _end(self, unit: Unit, outcome: Future | Failure) -> None:
+    def _end(self, unit: Unit, outcome: Future[Any] | Failure) -> None:
         self.outcomes[unit] = outcome
         self.unfinished.discard(unit)
         for user in self.users[unit]:
@@ -244,4 +244,5 @@ class _Flight:
         """Values of the units with `keep`, and all failures."""
         futures = {unit: outcome for unit, outcome in self.outcomes.items() if unit.keep and not isinstance(outcome, Failure)}
         values = dict(zip(futures, self.client.gather(list(futures.values())), strict=True))
-        return {unit: values.get(unit, outcome) for unit, outcome in self.outcomes.items() if unit in values or isinstance(outcome, Failure)}
+        failures = {unit: outcome for unit, outcome in self.outcomes.items() if isinstance(outcome, Failure)}
+        return {**failures, **values}

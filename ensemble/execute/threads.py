@@ -13,15 +13,13 @@ from functools import lru_cache
 
 from threadpoolctl import ThreadpoolController
 
-ONE_THREAD = {
-    name: "1" for name in ("NPROC", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
-}
+ONE_THREAD = dict.fromkeys(("NPROC", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
 
 
 def hold_one_thread() -> None:
     """Hold this process to one thread for each library; raises where XLA has already taken more."""
     if os.environ.get("NPROC") != "1" and _xla_has_begun():
-        raise RuntimeError("JAX has been used here with threads of its own, and results may depend on them; set NPROC=1 before and start again")
+        raise RuntimeError("JAX has been used here with threads of its own, which results may depend on; set NPROC=1 and start again")
     os.environ.update({name: value for name, value in ONE_THREAD.items() if name == "NPROC" or name not in os.environ})
     _limit(len(sys.modules))
 

@@ -9,7 +9,7 @@ import xarray as xr
 
 from ensemble.chunk import Chunk
 from ensemble.prepare.canonical import canonical
-from ensemble.task import Domain, Period, Source, Times, shift, steps_between
+from ensemble.task import Domain, Period, Source, Times, moment, steps_between
 
 
 @lru_cache(maxsize=16)
@@ -26,10 +26,10 @@ def chunk_of(source: Source, domain: Domain, period: Period, shards: int, index:
     steps = steps_between(period.first, period.last, source.step) + 1
     start, stop = (steps * i // shards for i in (index, index + 1))
     before, after = max(start - history + 1, 0), min(stop + int(max(domain.lead_times)), steps)
-    first, last = shift(period.first, np.array([before, after - 1]), source.step)
+    first, last = (moment(period.first, each, source.step) for each in (before, after - 1))
     return Chunk(record(source, domain.target, first, last), domain, start - before, stop - before, first=before == 0)
 
 
 def span(source: Source, init_time: Times, history: int, lead: int) -> tuple[np.datetime64, np.datetime64]:
     """The first and last step that forecasts issued at `init_time` look at, or are held against."""
-    return shift(init_time[0], -history, source.step)[()], shift(init_time[-1], lead - 1, source.step)[()]
+    return moment(init_time[0], -history, source.step), moment(init_time[-1], lead - 1, source.step)

@@ -1,4 +1,5 @@
 """What people look at."""
-from ensemble.report.plots import Plots
 from ensemble.report.page import write_report
+from ensemble.report.plots import Plots
+
 __all__ = ["Plots", "write_report"]

@@ -120,7 +120,8 @@ class Variance(Statistic):
     members = 2
 
     def at(self, values: Values) -> Array:
-        return values.members.var(2, ddof=1)
+        variance: Array = values.members.var(2, ddof=1)
+        return variance
 
 
 @dataclass(frozen=True)

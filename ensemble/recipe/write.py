@@ -1,0 +1,64 @@
+"""A study written back out as the recipe that makes it again, with every setting spelled out."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from ensemble import plugins
+from ensemble.study import Study
+
+
+def written(study: Study) -> str:
+    """The recipe that makes `study` again, with every setting spelled out."""
+    first, *rest = study.anomalies or (None,)
+    anomalies = {"running_normal": settings_of(rest[0])} if rest else first is not None
+    resolved = {
+        "data": {_origin(study.data): settings_of(study.data)} if settings_of(study.data) else _origin(study.data),
+        "target": study.target,
+        "anomalies": anomalies,
+        **{name: [_day(each) for each in (p.first, p.last)] for name, p in study.periods.items()},
+        "leads": [int(lead) for lead in study.lead_times],
+        "regions": {n: {"latitude": list(r.latitude), "longitude": list(r.longitude)} for n, r in study.regions.items() if n != "all"},
+        "models": [_model(name, model) for name, model in study.models.items()],
+        "scores": [{each.name: settings_of(each)} if settings_of(each) else each.name for each in study.scores],
+        "combine": [{name: settings_of(rule)} for name, rule in study.combinations.items()],
+        "seed": study.seed,
+        "shards": study.shards,
+    }
+    note = "".join(f"# {line}\n" for line in [study.note] if line)
+    return note + yaml.safe_dump(resolved, sort_keys=False, default_flow_style=None, width=120)
+
+
+def _model(name: str, model: Any) -> Any:
+    origin, settings = _origin(model), settings_of(model)
+    return {name: settings if origin == name else {"model": origin, **settings}}
+
+
+def _origin(of: object) -> str:
+    """What a recipe calls the class of an object."""
+    file = plugins.origin(type(of))
+    if file is None:
+        return f"{type(of).__module__}:{type(of).__qualname__}"
+    return file.path if Path(file.path).parent.parent != plugins.shipped("models").parent else Path(file.path).stem
+
+
+def settings_of(of: Any) -> dict[str, Any]:
+    """The fields of an object as YAML can hold them."""
+    values = {each.name: getattr(of, each.name) for each in dataclasses.fields(of) if each.init}
+    return {name: _plain(value) for name, value in values.items()}
+
+
+def _plain(value: Any) -> Any:
+    """A value as YAML can hold it; objects of other libraries by what they print."""
+    if isinstance(value, tuple):
+        return [_plain(each) for each in value]
+    return value if isinstance(value, (bool, int, float, str, type(None))) else repr(value)
+
+
+def _day(time: np.datetime64) -> str:
+    return str(time.astype("datetime64[D]"))

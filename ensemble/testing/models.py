@@ -1,0 +1,222 @@
+"""What a model promises: each promise a function of a `Trial`, its message the promise in words.
+
+The engine relies on every one of them: to cut the data, to resume, to forecast anywhere in any order, and for the claim that
+all models had the same data and none saw the future.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from ensemble.chunk import Chunk, known_ahead, windows
+from ensemble.execute import Serial
+from ensemble.fitting import fit
+from ensemble.model import Model
+from ensemble.prepare import chunk_of, record
+from ensemble.study import Study
+from ensemble.sums import tree_map
+from ensemble.task import Array, Source, Times, shift
+from ensemble.testing.sea import Changed, basin_study
+from ensemble.units import checked
+
+STARTS = 6
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A model at work on a study; `tolerance` is in standard deviations of the record."""
+
+    study: Study
+    tolerance: float
+
+    @property
+    def given(self) -> Model[Any, Any]:
+        return self.study.models["model"]
+
+    @cached_property
+    def model(self) -> Model[Any, Any]:
+        """As the study runs it, inside its anomalies."""
+        return self.study.framed["model"]
+
+    @cached_property
+    def state(self) -> Any:
+        return self.fit()
+
+    @cached_property
+    def starts(self) -> Times:
+        return self.study.starts(self.study.test)[:STARTS]
+
+    @cached_property
+    def made(self) -> Array:
+        return self.forecast(self.state, self.starts)
+
+    def chunks(self, shards: int = 1, source: Source | None = None) -> list[Chunk]:
+        study = self.study
+        return [chunk_of(source or study.data, study.domain, study.train, shards, i, study.history).fresh() for i in range(shards)]
+
+    def fit(self, shards: int = 1, source: Source | None = None) -> Any:
+        return fit(self.model, [[chunk] for chunk in self.chunks(shards, source)], self.study.domain, Serial(), self.study.seed)
+
+    def known(self, starts: Times, source: Source | None = None) -> tuple[xr.Dataset, xr.Dataset]:
+        """The initial states and the forcing of `STARTS` starts; the last one is repeated where there are fewer."""
+        study, padded = self.study, np.concatenate([starts, np.repeat(starts[-1:], STARTS - len(starts))])
+        past = record(source or study.data, study.target, study.data.times[0], shift(self.starts[-1:], -1, study.data.step)[0])
+        return windows(past, study.domain, padded, self.model.history), known_ahead(study.domain, padded, study.lead_times)
+
+    def raw(self, state: Any, initial: xr.Dataset, forcing: xr.Dataset) -> xr.Dataset:
+        return self.model.forecast(state, initial, self.study.lead_times, forcing, self.study.seed)
+
+    def forecast(self, state: Any, starts: Times, source: Source | None = None) -> Array:
+        """(init_time, lead_time, member, ...), checked by the engine."""
+        initial, forcing = self.known(starts, source)
+        made = checked(self.raw(state, initial, forcing), self.study.domain, initial["init_time"].values).values
+        return made[: len(starts)]
+
+
+def settings_are_frozen_and_hashable(trial: Trial) -> None:
+    """So that a model can travel, be a key, and be the same one when it comes back."""
+    try:
+        hash(trial.given)
+    except TypeError as error:
+        raise AssertionError(f"a model cannot be hashed: {error}; write @dataclass(frozen=True), and tuples for lists") from error
+    try:
+        trial.given._probe = None  # type: ignore[attr-defined]
+    except AttributeError:
+        return
+    raise AssertionError("a model can be changed after it was made; write @dataclass(frozen=True)")
+
+
+def settings_stay_as_they_are(trial: Trial) -> None:
+    """What is learnt is in the state, never on self."""
+    before = [pickle.dumps(getattr(trial.given, each.name)) for each in fields(trial.given)]  # type: ignore[arg-type]
+    trial.forecast(trial.fit(), trial.starts)
+    after = [pickle.dumps(getattr(trial.given, each.name)) for each in fields(trial.given)]  # type: ignore[arg-type]
+    assert before == after, "fitting or forecasting changed a setting; what is learnt belongs into the state"
+
+
+def a_forecast_is_whole(trial: Trial) -> None:
+    """All starts, leads and points of the domain, finite; NaN where there are no data."""
+    initial, forcing = trial.known(trial.starts)
+    made = trial.raw(trial.state, initial, forcing)
+    try:
+        checked(made, trial.study.domain, trial.starts)
+    except ValueError as error:
+        raise AssertionError(f"the forecast must hold the target at all starts, leads and points of the domain, finite: {error}") from error
+    field = trial.study.domain.fields[trial.study.target]
+    values = made[trial.study.target].transpose(..., *field.dims).values
+    assert np.isnan(values[..., ~field.mask]).all(), "the forecast has numbers where there are no data; it must be NaN there"
+    assert trial.model.history >= 1, "history must be at least one step"
+
+
+def data_stay_as_they_are(trial: Trial) -> None:
+    """All models share them."""
+    chunk = trial.chunks()[0]
+    writable = replace(chunk, data=chunk.data.copy(deep=True))
+    initial, forcing = trial.known(trial.starts)
+    before = initial.copy(deep=True), forcing.copy(deep=True)
+    state = fit(trial.model, [[writable]], trial.study.domain, Serial(), trial.study.seed)
+    trial.raw(state, initial, forcing)
+    assert writable.data.identical(chunk.data), "fitting wrote into the data, which all models share; copy before you change"
+    assert before[0].identical(initial), "forecasting wrote into its initial states"
+    assert before[1].identical(forcing), "forecasting wrote into its forcing"
+
+
+def the_same_seed_gives_the_same_bits(trial: Trial) -> None:
+    """So that a run can be repeated, and compared with one elsewhere."""
+    state = trial.fit()
+    assert same_bits(trial.made, trial.forecast(state, trial.starts)), "two fits with one seed differ; take all noise from the seed given"
+
+
+def a_state_survives_its_journey(trial: Trial) -> None:
+    """It travels from the worker that fitted to those that forecast."""
+    copied = pickle.loads(pickle.dumps(trial.state))
+    same = same_bits(trial.made, trial.forecast(copied, trial.starts))
+    assert same, "a state that was pickled and read again forecasts differently; let its arrays be np.ascontiguousarray"
+
+
+def a_state_is_plain(trial: Trial) -> None:
+    """So that it can be saved as arrays and a JSON of the rest, and read without running code."""
+
+    def plain(leaf: Any) -> None:
+        good = isinstance(leaf, (np.ndarray, np.generic, int, float, str)) and not getattr(leaf, "dtype", np.dtype(int)).hasobject
+        assert good, f"a state holds a {type(leaf).__name__}; it must be a tree of numpy arrays, numbers and strings to be saved"
+
+    tree_map(plain, trial.state)
+
+
+def shards_move_last_digits_only(trial: Trial) -> None:
+    """How the data are cut is no part of the model."""
+    spread = float(trial.study.data.read(trial.study.train.times(trial.study.data.step))[trial.study.target].std("time").mean())
+    for shards in (2, 3):
+        moved = np.nanmax(np.abs(trial.forecast(trial.fit(shards), trial.starts) - trial.made)) / spread
+        assert moved <= trial.tolerance, (
+            f"cut into {shards} shards the forecast moves by {moved:.2g} standard deviations, more than {trial.tolerance:g}; "
+            "a summary must add up to the same whatever the cut"
+        )
+
+
+def a_start_stands_alone(trial: Trial) -> None:
+    """Forecasts are made in any order and in any company."""
+    order = np.random.default_rng(0).permutation(len(trial.starts))
+    for chosen, words in ((order, "the order of the starts"), (order[:2], "which other starts are in the call")):
+        made = trial.forecast(trial.state, trial.starts[chosen])
+        close = np.allclose(made, trial.made[chosen], rtol=1e-5, atol=1e-6, equal_nan=True)
+        assert close, f"the forecast of a start depends on {words}"
+
+
+def the_future_is_unknown(trial: Trial) -> None:
+    """To a forecast what comes after its issue time, to a fit what comes after the training period."""
+    for k in range(len(trial.starts)):
+        made = trial.forecast(trial.state, trial.starts, Changed(trial.study.data, trial.starts[k]))
+        same = np.allclose(made[: k + 1], trial.made[: k + 1], rtol=1e-5, atol=1e-6, equal_nan=True)
+        assert same, f"what happened after {trial.starts[k]} changes a forecast that was issued by then"
+    after = shift([trial.study.train.last], 1, trial.study.data.step)[0]
+    state = trial.fit(source=Changed(trial.study.data, after))
+    assert same_bits(trial.made, trial.forecast(state, trial.starts)), "what happened after the training period changes what is learnt"
+
+
+PROMISES: tuple[Callable[[Trial], None], ...] = (
+    settings_are_frozen_and_hashable, settings_stay_as_they_are, a_forecast_is_whole, data_stay_as_they_are,
+    the_same_seed_gives_the_same_bits, a_state_survives_its_journey, shards_move_last_digits_only, a_start_stands_alone,
+    the_future_is_unknown,
+)  # fmt: skip
+
+
+def check_model(
+    model: Model[Any, Any], study: Study | None = None, *, others: Sequence[Model[Any, Any]] = (), tolerance: float = 1e-3,
+    plain_state: bool = True,
+) -> None:  # fmt: skip
+    """Raise AssertionError with the promise that `model` breaks, on the data and periods of `study` or on a small invented sea.
+
+    `others` are run before and after it: none may move a bit of another. `tolerance`, in standard deviations of the record, is
+    how far a cut into shards may move a forecast; `plain_state=False` lets a foreign estimator be a state.
+    """
+    trial = Trial(basin_study(model=model) if study is None else replace(study, models={"model": model}, combinations={}), tolerance)
+    for promise in PROMISES:
+        promise(trial)
+    if plain_state:
+        a_state_is_plain(trial)
+    for other in others:
+        models_leave_each_other_alone(trial, Trial(replace(trial.study, models={"model": other}), tolerance))
+
+
+def models_leave_each_other_alone(trial: Trial, other: Trial) -> None:
+    """A global setting that one of them changes would show."""
+    for first, second in ((trial, other), (other, trial)):
+        before = first.made
+        second.forecast(second.fit(), second.starts)
+        after = first.forecast(first.fit(), first.starts)
+        words = f"{type(first.given).__name__} forecasts differently once {type(second.given).__name__} has run in the same process"
+        assert same_bits(before, after), words
+
+
+def same_bits(one: Array, other: Array) -> bool:
+    """Whether two arrays are equal to the last bit, NaN included."""
+    return one.shape == other.shape and one.tobytes() == other.tobytes()
