@@ -29,6 +29,13 @@ class Pairs(NamedTuple):
     forcing: xr.Dataset  # coordinate `valid_time` (init_time, lead_time)
 
 
+class Expected(NamedTuple):
+    """What another model makes of the targets, from pairs with at least its `history`."""
+
+    history: int
+    of: Callable[[Pairs], xr.Dataset]
+
+
 @dataclass(frozen=True, eq=False)
 class Chunk:
     """`data` (time, ...) of which the steps `start` to `stop` are owned; `first` where the record begins with it."""
@@ -38,7 +45,7 @@ class Chunk:
     start: int
     stop: int
     first: bool
-    expected: Callable[[Pairs], xr.Dataset] | None = None  # what another model makes of the targets: they are counted from there
+    expected: Expected | None = None  # targets are counted from here
     _memo: dict[Hashable, tuple[Any, Any]] = field(default_factory=dict, repr=False)
 
     def own(self) -> xr.Dataset:
@@ -51,14 +58,17 @@ class Chunk:
         return self.once(("pairs", history, tuple(leads)), None, lambda: self._pairs(history, leads))
 
     def _pairs(self, history: int, leads: Array) -> Pairs:
+        longest = history if self.expected is None else max(history, self.expected.history)
         times = self.data["time"].values
-        last_seen = np.arange(max(self.start, history - 1), min(self.stop, len(times) - int(max(leads))))
+        last_seen = np.arange(max(self.start, longest - 1), min(self.stop, len(times) - int(max(leads))))
         init_time = shift(times[last_seen], 1, self.domain.step)
         ahead = last_seen[:, None] + leads[None, :]
         values = {str(name): each.values[ahead] for name, each in self.data.items()}
         targets = dataset(self.domain, values, init_time=init_time, lead_time=leads)
-        pairs = Pairs(windows(self.data, self.domain, init_time, history), targets, known_ahead(self.domain, init_time, leads))
-        return pairs if self.expected is None else pairs._replace(targets=targets - self.expected(pairs))
+        pairs = Pairs(windows(self.data, self.domain, init_time, longest), targets, known_ahead(self.domain, init_time, leads))
+        if self.expected is None:
+            return pairs
+        return pairs._replace(initial=pairs.initial.isel(lag=slice(-history, None)), targets=targets - self.expected.of(pairs))
 
     def mapped(self, function: Callable[[xr.Dataset], xr.Dataset], domain: Domain, lost: int) -> Chunk:
         """`function` of the data, in `domain`; the first `lost` steps lack history, except where the record begins."""

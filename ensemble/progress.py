@@ -69,14 +69,17 @@ class Bars(Silent):
 
 
 @contextmanager
-def progress(units: Sequence[Unit], show: bool, console: Console | None = None) -> Iterator[Watcher]:
+def progress(units: Sequence[Unit], *, show: bool, dashboard: str | None = None) -> Iterator[Watcher]:
     """Somebody to tell how the run goes: bars where they can be drawn, lines where not, failures alone if not to `show`."""
-    console = console or Console(stderr=True)
+    console = Console(stderr=True)
+    said = f"dashboard: {dashboard or 'none'}"
     if not show:
         yield Silent()
     elif not (console.is_terminal or console.is_jupyter):
+        log.info(said)
         yield Lines(units)
     else:
         name, phase = TextColumn("{task.description:>22}"), TextColumn("{task.fields[phase]}")
         with Progress(name, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn(), phase, console=console) as bars:
+            bars.console.print(said, highlight=False)
             yield Bars(units, bars)

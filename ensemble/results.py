@@ -144,7 +144,10 @@ def assembled(study: Study, columns: Sequence[Column], learnt: Mapping[str, Weig
     labels = Labels(names, kinds, members, tuple(study.lead_times.tolist()), study.regions, study.domain.fields[study.target])
     scores, maps = evaluate(total(tallies), study.scores, labels)
     weights = [_weights(study, each) for each in learnt.values()]
-    weight = xr.concat(weights, xr.Variable("combination", list(learnt)), join="outer", fill_value=0.0) if weights else xr.DataArray()
+    if not weights:
+        none = xr.DataArray(np.zeros((0, len(study.lead_times))), {"combination": [], "lead_time": study.lead_times}, ("combination", "lead_time"))
+        return scores, maps, xr.Dataset({"weight": none})
+    weight = xr.concat(weights, xr.Variable("combination", list(learnt)), join="outer", fill_value=0.0)
     return scores, maps, xr.Dataset({"weight": weight})
 
 

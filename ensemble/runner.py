@@ -7,7 +7,6 @@ run = finished(study, outcomes)       scores, maps, weights, states, costs
 
 from __future__ import annotations
 
-import logging
 import time
 import uuid
 from collections.abc import Mapping, Sequence
@@ -29,8 +28,6 @@ from ensemble.store import labelled
 from ensemble.study import Study
 from ensemble.task import Period, Times
 from ensemble.units import Problem, Weighted, column, fit_model, forecast, learn
-
-log = logging.getLogger("ensemble")
 
 
 class Plan(NamedTuple):
@@ -91,12 +88,11 @@ def run(
         study = read_recipe(study, settings=settings, only=only)
     todo = plan(study, keep_forecasts=keep_forecasts)
     if workers == 0 and client is None and scheduler is None:
-        with progress(todo.units, show) as watcher:
+        with progress(todo.units, show=show) as watcher:
             outcomes, count = Here().run(todo.units, watcher), 1
     else:
         with connected(client=client, scheduler=scheduler, cluster=cluster or {"local": {"workers": workers}}) as connection:
-            log.info("dashboard: %s", connection.dashboard_link)
-            with progress(todo.units, show) as watcher:
+            with progress(todo.units, show=show, dashboard=connection.dashboard_link) as watcher:
                 outcomes = OnDask(connection, uuid.uuid4().hex[:8]).run(todo.units, watcher)
             count = len(connection.scheduler_info(n_workers=-1)["workers"])
     return _finished(study, todo, outcomes, time.perf_counter() - began, count, out)

@@ -60,6 +60,10 @@ class Study:
                 raise unknown("--only", name, self.models)
         return replace(self, models={name: model for name, model in self.models.items() if name in names})
 
+    def beside(self, **models: Model[Any, Any]) -> Study:
+        """The same study with more models."""
+        return replace(self, models={**self.models, **models})
+
     @cached_property
     def domain(self) -> Domain:
         """Where the target lives; read off the record once."""
@@ -110,6 +114,11 @@ def _check(study: Study) -> None:
         raise InputError(f"leads: {list(study.lead_times)}; give at least one, the first being 1 or more")
     if not study.models:
         raise InputError("models: none is given; name at least one")
+    for name, model in study.models.items():
+        try:
+            model.history  # noqa: B018  # a model that is composed is put together here, and its settings are checked
+        except ValueError as error:
+            raise InputError(f"models.{name}: {error}") from error
     for name, period in study.periods.items():
         if not len(study.starts(period) if name != "train" else period.starts(study.lead_times, study.data.step)):
             raise InputError(

@@ -19,9 +19,15 @@ Times = np.ndarray[Any, np.dtype[np.datetime64]]
 Array = np.ndarray[Any, Any]
 
 
+def unit_of(step: np.timedelta64) -> tuple[str, int]:
+    """A step as its unit and how many of it: 6 hours are ("h", 6)."""
+    unit, per = np.datetime_data(step)
+    return unit, per * int(step.astype(int))
+
+
 def shift(times: Any, steps: Any, step: np.timedelta64) -> Times:
     """`times` moved by whole `steps` of the record, broadcast against each other."""
-    unit, count = np.datetime_data(step)
+    unit, count = unit_of(step)
     whole = np.asarray(times).astype(f"datetime64[{unit}]")
     moved: Times = (whole + (np.asarray(steps) * count).astype(f"timedelta64[{unit}]")).astype("datetime64[ns]")
     return moved
@@ -35,7 +41,7 @@ def moment(time: Any, steps: int, step: np.timedelta64) -> np.datetime64:
 
 def steps_between(first: Any, last: Any, step: np.timedelta64) -> int:
     """Whole steps of the record from `first` to `last`."""
-    unit, count = np.datetime_data(step)
+    unit, count = unit_of(step)
     apart = np.asarray(last).astype(f"datetime64[{unit}]") - np.asarray(first).astype(f"datetime64[{unit}]")
     return int(apart.astype(int) // count)
 

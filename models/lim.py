@@ -3,7 +3,7 @@
 z(t + 1) = G z(t) with G from lagged and instantaneous covariances (Penland and Magorian 1993,
 doi 10.1175/1520-0442(1993)006<1067:PONSST>2.0.CO;2); with a `window`, one G for each calendar month, pooled over its
 neighbours and shrunk towards the stationary one (cyclostationary: Blumenthal 1991; Shin et al. 2021,
-doi 10.1175/JCLI-D-20-0326.1). The part outside the EOFs is damped persistence. Unit: that of the variable.
+doi 10.1175/JCLI-D-20-0291.1). The part outside the EOFs is damped persistence. Unit: that of the variable.
 Assumes linear dynamics and noise that is white in time.
 """
 

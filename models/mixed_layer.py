@@ -42,6 +42,7 @@ class Grid(NamedTuple):
     exchange: Array  # length of the face / (distance x area of the cell), 0 through land and over the rim [m-2]
     lead_times: Array
     months: Array  # in one step of the record
+    neighbour: Array  # (neighbour, point): its index
 
 
 def flat(field: Any) -> Any:
@@ -77,7 +78,9 @@ def grid(domain: Domain) -> Grid:
     epoch = np.datetime64("2000-01-01", "ns")
     months = (shift(epoch, 1200, domain.step) - epoch) / np.timedelta64(1, "s") / MONTH / 1200
     parts = (field.area, distance, opened / distance, opened * length / distance / cell)
-    return Grid(mask, *(flat(each).astype(np.float32) for each in parts), np.asarray(domain.lead_times), np.asarray(months))
+    point, rows = np.arange(mask.size), len(latitude)
+    neighbour = np.stack([point + rows, point - rows, point + 1, point - 1]) % mask.size
+    return Grid(mask, *(flat(each).astype(np.float32) for each in parts), np.asarray(domain.lead_times), np.asarray(months), neighbour)
 
 
 def _spacing(x: Array) -> tuple[Array, Array]:
@@ -96,7 +99,7 @@ def stencil(terms: jax.Array, where: Grid, substeps: int) -> jax.Array:
     u = COURANT[0] / dt * jnp.minimum(where.distance[0], where.distance[1]) * jnp.tanh(east)
     v = COURANT[1] / dt * jnp.minimum(where.distance[2], where.distance[3]) * jnp.tanh(north)
     k = EDDIES * jax.nn.softplus(terms[9])
-    spread = jnp.minimum((k + jnp.stack(around(k, len(where.mask)))) / 2 * where.exchange * dt, COURANT[2])
+    spread = jnp.minimum((k + k[where.neighbour]) / 2 * where.exchange * dt, COURANT[2])
     carried = jnp.maximum(jnp.stack([-u, u, -v, v], axis=1), 0) * where.gradient * dt  # from where the water comes
     weights = spread + carried
     kept = flat(where.mask) * jnp.exp(-jax.nn.softplus(damping) * where.months / substeps)
@@ -109,10 +112,11 @@ def apply(weights: jax.Array, x: jax.Array, rows: int) -> jax.Array:
     return moved
 
 
-def transposed(weights: jax.Array, rows: int) -> jax.Array:
+def transposed(weights: jax.Array, where: Grid) -> jax.Array:
     """The weights of the adjoint: what a point gives to its neighbours, it takes from them."""
-    east, west, north, south = (around(weights[..., i, :], rows)[j] for i, j in ((2, 0), (1, 1), (4, 2), (3, 3)))
-    return jnp.stack([weights[..., 0, :], east, west, north, south], axis=-2)
+    size = weights.shape[-1]
+    opposite = jnp.concatenate([jnp.arange(size)[None], where.neighbour + size * np.array([[2], [1], [4], [3]])])
+    return weights.reshape(len(weights), -1)[:, opposite]
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(3,))
@@ -134,9 +138,9 @@ def _backward(rows: int, kept: Any, y: jax.Array) -> tuple[jax.Array, None, jax.
 advance.defvjp(_forward, _backward)
 
 
-def path(weights: jax.Array, x: jax.Array, months: jax.Array, rows: int, substeps: int) -> jax.Array:
+def path(weights: jax.Array, x: jax.Array, months: jax.Array, where: Grid, substeps: int) -> jax.Array:
     """(start, point) carried through `months` (start, step) -> (step, start, point)."""
-    adjoint = jax.lax.stop_gradient(transposed(weights, rows))
+    adjoint, rows = jax.lax.stop_gradient(transposed(weights, where)), len(where.mask)
 
     def step(x: jax.Array, at: jax.Array) -> tuple[jax.Array, jax.Array]:
         here, back = weights[at], adjoint[at]
@@ -222,3 +226,135 @@ def _sensitivities(terms: Any, where: Grid, x: Any, months: Any, y: Any, substep
     begin = (x, jnp.zeros((size, *x.shape)), jnp.zeros((size, size)), jnp.zeros(size))
     (_, _, jj, jr), _ = jax.lax.scan(step, begin, (months.T, wanted, truth))
     return jj, jr
+
+
+@dataclass(frozen=True)
+class Fields(Gradient):
+    """What each point, or each latitude, adds to the common terms."""
+
+    by: Literal["point", "latitude", "uniform"]
+    substeps: int
+    rounds: int
+    rate: float
+    smoothness: float
+
+    @property
+    def descent(self) -> Descent:
+        return Descent(rounds=self.rounds)
+
+    def optimiser(self) -> optax.GradientTransformation:
+        return optax.adam(self.rate)
+
+    def begin(self, known: tuple[Any, ...], domain: Domain, seed: int) -> Learnt[Training]:
+        """The start, from a Guess."""
+        (guess,) = known
+        state, finished = self.start(domain, seed)
+        return Learnt(state._replace(fixed={"grid": guess.grid, "common": guess.terms.astype(np.float32)}), finished)
+
+    def parameters(self, domain: Domain, key: jax.Array) -> Any:
+        del key
+        latitudes, longitudes = domain.fields[domain.target].mask.shape
+        return jnp.zeros({"point": (10, latitudes, longitudes), "latitude": (10, latitudes, 1), "uniform": (10, 1, 1)}[self.by])
+
+    def samples(self, chunk: Chunk) -> Samples:
+        return Samples(chunk.pairs().initial["init_time"].values, observed(chunk, grid(chunk.domain)))
+
+    def loss(self, parameters: Any, fixed: Any, inputs: Any, keys: Any) -> jax.Array:
+        x, months, y = inputs
+        where = fixed["grid"]
+        weights = stencil(fixed["common"] + parameters, where, self.substeps)
+        ahead = path(weights, x, months, where, self.substeps)[where.lead_times - 1]
+        wrong = jnp.mean(jnp.sum(where.area * (ahead.swapaxes(0, 1) - y) ** 2, axis=-1), axis=1)
+        return wrong + self.smoothness * roughness(parameters, where)
+
+    def forecast(self, state: Training, initial: xr.Dataset, lead_times: Array, forcing: xr.Dataset, seed: int) -> xr.Dataset:
+        (name,) = initial.data_vars
+        where = state.fixed["grid"]
+        months = calendar(where, initial, int(max(lead_times)))
+        ahead = carried(state.fixed["common"] + state.best[0], where, state_of(initial, name), months, self.substeps)
+        return as_dataset(ahead[lead_times - 1], where, initial, lead_times)
+
+
+def as_dataset(ahead: Any, where: Grid, initial: xr.Dataset, lead_times: Array) -> xr.Dataset:
+    (name,) = initial.data_vars
+    values = np.asarray(ahead, dtype=float).swapaxes(0, 1)
+    values = values.reshape(*values.shape[:-1], *where.mask.shape[::-1]).swapaxes(-1, -2)
+    dims = ("init_time", "lead_time", *initial[name].dims[2:])
+    return xr.Dataset({name: (dims, np.where(where.mask, values, np.nan))}, {"init_time": initial["init_time"], "lead_time": lead_times})
+
+
+@partial(jax.jit, static_argnames="substeps")
+def carried(terms: Any, where: Grid, x: Any, months: Any, substeps: int) -> jax.Array:
+    return path(stencil(terms, where, substeps), x, months, where, substeps)
+
+
+def roughness(terms: jax.Array, where: Grid) -> jax.Array:
+    """Mean squared difference of neighbours."""
+    terms = flat(jnp.broadcast_to(terms, (len(terms), *where.mask.shape)))
+    return jnp.sum((where.gradient > 0) * (terms[:, where.neighbour] - terms[:, None]) ** 2) / where.mask.sum()
+
+
+class Turns(NamedTuple):
+    known: tuple[Any, ...]
+    now: Any
+    domain: Domain | None
+    seed: int
+
+
+@dataclass(frozen=True)
+class InTurn(Model[Turns, Any]):
+    """`last`, begun with what each of `first` has learnt, one after the other."""
+
+    first: tuple[Learner[Any, Any], ...]
+    last: Any
+
+    @property
+    def history(self) -> int:
+        return int(self.last.history)
+
+    def start(self, domain: Domain, seed: int) -> Learnt[Turns]:
+        return self._go_on((), domain, seed)
+
+    def _go_on(self, known: tuple[Any, ...], domain: Domain, seed: int) -> Learnt[Turns]:
+        if len(known) == len(self.first):
+            state, finished = self.last.begin(known, domain, seed)
+            return Learnt(Turns((), state, None, seed), finished) if True else None
+        state, finished = self.first[len(known)].start(domain, seed)
+        if finished:
+            return self._go_on((*known, state), domain, seed)
+        return Learnt(Turns(known, state, domain, seed), False)
+
+    def _learner(self, state: Turns) -> Any:
+        return self.last if state.domain is None else self.first[len(state.known)]
+
+    def summarise(self, state: Turns, chunk: Chunk) -> Any:
+        return self._learner(state).summarise(state.now, chunk)
+
+    def update(self, state: Turns, total: Any) -> Learnt[Turns]:
+        now, finished = self._learner(state).update(state.now, total)
+        if finished and state.domain is not None:
+            return self._go_on((*state.known, now), state.domain, state.seed)
+        return Learnt(state._replace(now=now), finished)
+
+    def forecast(self, state: Turns, initial: xr.Dataset, lead_times: Array, forcing: xr.Dataset, seed: int) -> xr.Dataset:
+        made: xr.Dataset = self.last.forecast(state.now, initial, lead_times, forcing, seed)
+        return made
+
+
+@dataclass(frozen=True)
+class MixedLayer(Composed):
+    """Settings.
+    """
+
+    fields: Literal["point", "latitude", "uniform"] = "point"
+    guesses: int = 3
+    rounds: int = 25
+    rate: float = 0.03
+    smoothness: float = 1e-3
+    substeps: int = 3
+
+    kind = "physics"
+
+    def build(self) -> Model[Any, Any]:
+        fields = Fields(self.fields, self.substeps, self.rounds, self.rate, self.smoothness)
+        return InTurn((GaussNewton(self.substeps, self.guesses),), fields)

@@ -9,7 +9,6 @@ and Tang 2006, doi 10.1016/j.neunet.2006.01.004). Unit: that of the variable. As
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import jax
@@ -27,10 +26,11 @@ def inputs_of(initial: xr.Dataset) -> Array:
     """Components at each lag, their mean of a year, and the season: (init_time, feature)."""
     lags = initial["pc"].values[:, ::-1].reshape(initial.sizes["init_time"], -1)
     slow = initial["pc_slow"].values[:, -1]
-    return np.concatenate([lags, slow, 0.5 * seasonal(initial["init_time"].values)], axis=1).astype(np.float32)
+    features: Array = np.concatenate([lags, slow, 0.5 * seasonal(initial["init_time"].values)], axis=1).astype(np.float32)
+    return features
 
 
-@partial(jax.jit)
+@jax.jit
 def apply(parameters: Any, x: jax.Array) -> jax.Array:
     """(sample, feature) -> (sample, lead_time, mode)."""
     hidden = jnp.tanh(x @ parameters["w1"] + parameters["b1"])
@@ -41,13 +41,13 @@ def apply(parameters: Any, x: jax.Array) -> jax.Array:
 class Network(Gradient):
     """The correction, in scaled components."""
 
-    width: int
     lags: int
+    width: int
+    seeds: int
     rounds: int
     rate: float
     decay: float
     noise: float
-    seeds: int
 
     @property
     def history(self) -> int:
@@ -61,24 +61,33 @@ class Network(Gradient):
         return optax.adamw(self.rate, weight_decay=self.decay)
 
     def parameters(self, domain: Domain, key: jax.Array) -> Any:
+        """Tanh units begin in their linear range; what they begin with averages out over the replicas."""
         modes, leads = domain.fields["pc"].mask.size, len(domain.lead_times)
         features = modes * (self.lags + 1) + 2
         first, second = jax.random.split(key)
         return {
-            "w1": jax.random.normal(first, (features, self.width)) / np.sqrt(features),
+            "w1": 0.3 * jax.random.normal(first, (features, self.width)) / np.sqrt(features),
             "b1": jnp.zeros(self.width),
-            "w2": 0.1 * jax.random.normal(second, (self.width, leads, modes)) / np.sqrt(self.width),
+            "w2": jax.random.normal(second, (self.width, leads, modes)) / np.sqrt(self.width),
             "b2": jnp.zeros((leads, modes)),
         }
 
     def samples(self, chunk: Chunk) -> Samples:
-        initial, targets, _ = chunk.pairs(self.history)
-        y = targets["pc"].values.astype(np.float32)
-        return Samples(initial["init_time"].values, (inputs_of(initial), y))
+        """The last starts too, of which not all leads lie in the data; a lead that does not weighs nothing."""
+        leads = chunk.domain.lead_times
+        pairs = [chunk.pairs(self.history, np.array([lead])) for lead in leads]
+        initial = pairs[int(np.argmin(leads))].initial
+        x = inputs_of(initial)
+        y = np.zeros((len(x), len(leads), initial.sizes["mode"]), np.float32)
+        there = np.zeros((len(x), len(leads), 1), np.float32)
+        for i, (_, targets, _) in enumerate(pairs):
+            count = targets.sizes["init_time"]
+            y[:count, i], there[:count, i] = targets["pc"].values[:, 0], 1
+        return Samples(initial["init_time"].values, (x, y, there))
 
     def loss(self, parameters: Any, fixed: Any, inputs: Any, keys: jax.Array | None) -> jax.Array:
-        x, y = inputs
-        return jnp.mean((apply(parameters, noisy(x, self.noise, keys)) - y) ** 2, axis=(1, 2))
+        x, y, there = inputs
+        return jnp.mean(there * (apply(parameters, noisy(x, self.noise, keys)) - y) ** 2, axis=(1, 2))
 
     def forecast(self, state: Training, initial: xr.Dataset, lead_times: Array, forcing: xr.Dataset, seed: int) -> xr.Dataset:
         pc = np.asarray(jax.vmap(apply, in_axes=(0, None), out_axes=2)(state.best, jnp.asarray(inputs_of(initial))))
@@ -104,11 +113,11 @@ class Mlp(Composed):
     rounds: int = 225
     rate: float = 3e-3
     decay: float = 0.1
-    noise: float = 0.3
+    noise: float = 0.5
 
     kind = "neural"
 
     def build(self) -> Model[Any, Any]:
-        network = Network(self.width, self.lags, self.rounds, self.rate, self.decay, self.noise, self.seeds)
+        network = Network(self.lags, self.width, self.seeds, self.rounds, self.rate, self.decay, self.noise)
         pc = Then(Scaled(), Then(Trailing(12), Correction(beside(pc=Damping()), network)))
         return Then(Eof(self.modes), beside(pc=pc, residual=Damping()))

@@ -35,12 +35,16 @@ class Eof(Transform[Patterns, Any]):
 
     modes: int = 8
 
+    def __post_init__(self) -> None:
+        if self.modes < 1:
+            raise ValueError(f"modes={self.modes}; at least one is needed")
+
     def start(self, domain: Domain, seed: int) -> Learnt[Patterns]:
         del seed
         field = domain.fields[domain.target]
         points = int(field.mask.sum())
-        if not 0 < self.modes <= points:
-            raise ValueError(f"modes={self.modes}, but the field has {points} points; use 1 to {points}")
+        if self.modes > points:
+            raise ValueError(f"modes={self.modes}, but the field has {points} points; use at most {points}")
         return Learnt(Patterns(field, domain.target, np.zeros((self.modes, points))), finished=False)
 
     def summarise(self, state: Patterns, chunk: Chunk) -> Any:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import xarray as xr
 
-from ensemble.chunk import Chunk, Pairs
+from ensemble.chunk import Chunk, Expected, Pairs
 from ensemble.model import Learnt, Model, Transform
 from ensemble.sums import Sum
 from ensemble.task import Array, Domain
@@ -96,13 +96,17 @@ class Correction(Model[Stages, Any]):
         return self.correction.summarise(state.second, self._seen(state, chunk))
 
     def _seen(self, state: Stages, chunk: Chunk) -> Chunk:
-        """`chunk` with targets counted from the base's forecast."""
+        """`chunk` with targets counted from the base's forecast, on top of what they are counted from already."""
+        already = chunk.expected
 
         def expected(pairs: Pairs) -> xr.Dataset:
             initial = pairs.initial.isel(lag=slice(-self.base.history, None))
-            return self.base.forecast(state.first, initial, pairs.targets["lead_time"].values, pairs.forcing, state.seed)
+            made = self.base.forecast(state.first, initial, pairs.targets["lead_time"].values, pairs.forcing, state.seed)
+            return made if already is None else made + already.of(pairs)
 
-        return chunk.once(("expected", self.base, id(state.first)), state.first, lambda: replace(chunk.fresh(), expected=expected))
+        history = max(self.base.history, 1 if already is None else already.history)
+        key = ("expected", self.base, id(state.first))
+        return chunk.once(key, state.first, lambda: replace(chunk.fresh(), expected=Expected(history, expected)))
 
     def update(self, state: Stages, total: Any) -> Learnt[Stages]:
         if not state.began:

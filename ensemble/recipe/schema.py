@@ -46,7 +46,7 @@ class Recipe(BaseModel):
     test: tuple[Any, Any]
     leads: Leads | list[int]
     regions: dict[str, Box] = {}
-    models: list[Entry]
+    models: list[Entry] = Field(min_length=1)
     scores: list[Entry] = list(SCORES)
     combine: list[Entry] = []
     cluster: dict[str, dict[str, Any] | None] | None = None

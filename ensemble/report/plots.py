@@ -1,3 +1,125 @@
-"""stub"""
+"""The figures of a run, one method each; every one returns its Matplotlib axes.
+
+Called by hand they are made through pyplot, so that a notebook shows them; the report makes its own figures, which need no
+screen and may be drawn in any thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ensemble.report import words
+from ensemble.report.cells import draw_heat, draw_shares
+from ensemble.report.look import Look, dressed, looks, name_lines
+from ensemble.report.maps import BestMap, draw_maps, draw_winners
+from ensemble.report.scatter import draw_costs
+from ensemble.report.standing import combined, costs, ordered, table
+
+if TYPE_CHECKING:
+    from ensemble.results import Run
+
+Panels = np.ndarray[Any, np.dtype[Any]]  # of Axes
+
+
+def shown(size: tuple[float, float]) -> Figure:
+    """A figure that a notebook or a script shows."""
+    from matplotlib import pyplot  # chooses a backend for the whole process: only once somebody wants to look
+
+    return pyplot.figure(figsize=size)
+
+
+@dataclass(frozen=True, eq=False)
 class Plots:
-    def __init__(self, run): self.run = run
+    """The figures of `run`; `make` makes an empty figure of a size [in]."""
+
+    run: Run
+    make: Callable[[tuple[float, float]], Figure] = shown
+
+    @property
+    def _looks(self) -> dict[str, Look]:
+        return looks(self.run.study)
+
+    def skill(self, score: str = "rmse", region: str = "all", *, reference: str | None = None, ax: Axes | None = None) -> Axes:
+        """A score against lead, for every model it is defined for; a skill score against one `reference`."""
+        values = table(self.run, score, region, reference=reference)
+        ax = ax or self.make((9, 4.7)).add_axes((0.08, 0.12, 0.905, 0.74))
+        return self._lines(ax, values, words.title(values, region), words.sample(self.run, region))
+
+    def bias(self, region: str = "all", *, ax: Sequence[Axes] | None = None) -> Panels:
+        """The mean error and the error without it, apart: two panels against lead."""
+        if ax is None:
+            figure = self.make((12.6, 4.7))
+            ax = [figure.add_axes((left, 0.12, 0.43, 0.74)) for left in (0.062, 0.56)]
+        for panel, score, title in zip(ax, ("bias", "centred_rmse"), ("Bias", "Error without the bias of each point"), strict=True):
+            self._lines(panel, table(self.run, score, region), f"{title}, {words.place(region)}", words.sample(self.run, region))
+        ax[0].axhline(0, color="#555555", linewidth=0.8, zorder=0.9)
+        return np.array(ax, dtype=object)
+
+    def ranking(self, score: str = "rmse", region: str = "all", *, reference: str | None = None, ax: Axes | None = None) -> Axes:
+        """Models by leads, the best in the mean first, every value written and the best of each lead framed."""
+        values = ordered(table(self.run, score, region, reference=reference))
+        if ax is None:
+            height, left = 1.5 + 0.3 * values.sizes["model"], 0.3 + 0.08 * max(len(str(name)) for name in values["model"].values)
+            width = left + 0.62 * (values.sizes["lead_time"] + 1) + 0.3
+            figure = self.make((width, height))
+            ax = figure.add_axes((left / width, 0.6 / height, 1 - (left + 0.2) / width, 1 - 1.25 / height))
+        return draw_heat(ax, values, self._looks, words.title(values, region), words.sample(self.run, region))
+
+    def best_map(self, score: str = "rmse", *, lead_time: Any = None, ax: Axes | None = None) -> Axes:
+        """The model with the best score at each point, at one lead time or in the mean over all."""
+        best = BestMap.of(self.run, score, lead_time)
+        if ax is None:
+            below, tall = 0.5 + 0.19 * -(-len(best.shares) // 4), 8.2 * best.aspect
+            figure = self.make((9, below + tall + 0.65))
+            ax = figure.add_axes((0.06, below / (below + tall + 0.65), 8.2 / 9, tall / (below + tall + 0.65)))
+        return draw_winners(ax, best, self._looks, note=words.sample(self.run))
+
+    def maps(self, score: str = "rmse", *, lead_times: Sequence[Any] | None = None) -> Panels:
+        """(lead, 2) panels: the model with the best score at each point, and its score there."""
+        return draw_maps(self.make, self.run, score, self._looks, lead_times)
+
+    def cost(self, score: str = "rmse", region: str = "all", *, reference: str | None = None, ax: Axes | None = None) -> Axes:
+        """The mean score over all leads against the wall time of fit and forecasts; a combination costs what its models cost."""
+        values = table(self.run, score, region, reference=reference)
+        ax = ax or self.make((9, 4.9)).add_axes((0.08, 0.115, 0.905, 0.755))
+        title, note = f"Cost against skill, {words.place(region)}", words.sample(self.run, region)
+        return draw_costs(ax, values, costs(self.run), self._looks, title, note)
+
+    def weights(self, *, ax: Sequence[Axes] | None = None) -> Panels:
+        """The weights of each combination by lead, as shares of a bar; those that are all equal only where no other is."""
+        every = combined(self.run)
+        shares = {name: values for name, values in every.items() if np.ptp(values.values) > 0} or every
+        if ax is None:
+            rows = len(shares)
+            figure = self.make((9, max(3.9 * rows, 1)))
+            ax = [figure.add_axes((0.065, (rows - 1 - i + 0.13) / rows, 0.92, 0.7 / rows)) for i in range(rows)]
+        study = self.run.study
+        note = f"learnt from n = {len(study.starts(study.validate))} starts; verifying {words.span(study.validate, study.data.step)}"
+        for panel, (name, values) in zip(ax, shares.items(), strict=True):
+            draw_shares(panel, values, self._looks, f"Weights of {name}", note)
+        return np.array(ax, dtype=object)
+
+    def _lines(self, ax: Axes, values: xr.DataArray, title: str, note: str) -> Axes:
+        """One line per model that the score is defined for, named at its end."""
+        leads, unit = words.leads(values["lead_time"])
+        dressed(ax, title, note, f"Lead time [{unit}]", words.axis(values))
+        ends = {}
+        for name in [name for name in self._looks if name in values["model"].values]:
+            line = values.sel(model=name).values
+            if np.isfinite(line).any():
+                ax.plot(leads, line, label=name, markersize=4.5, **self._looks[name].line)
+                last = np.flatnonzero(np.isfinite(line))[-1]
+                ends[name] = (float(leads[last]), float(line[last]))
+        if not ends:
+            ax.text(0.5, 0.5, "undefined for every model", transform=ax.transAxes, ha="center", fontsize=10, color="#555555")
+        ax.set_xticks(leads, [f"{each:g}" for each in leads])
+        ax.margins(y=0.06)
+        name_lines(ax, ends, self._looks, first=float(leads[0]))
+        return ax

@@ -18,11 +18,11 @@ import xarray as xr
 from ensemble.chunk import Chunk, known_ahead, windows
 from ensemble.execute import Serial
 from ensemble.fitting import fit
-from ensemble.model import Model
+from ensemble.model import Learnt, Model
 from ensemble.prepare import chunk_of, record
 from ensemble.study import Study
 from ensemble.sums import tree_map
-from ensemble.task import Array, Source, Times, shift
+from ensemble.task import Array, Domain, Source, Times, shift
 from ensemble.testing.sea import Changed, basin_study
 from ensemble.units import checked
 
@@ -70,14 +70,51 @@ class Trial:
         past = record(source or study.data, study.target, study.data.times[0], shift(self.starts[-1:], -1, study.data.step)[0])
         return windows(past, study.domain, padded, self.model.history), known_ahead(study.domain, padded, study.lead_times)
 
-    def raw(self, state: Any, initial: xr.Dataset, forcing: xr.Dataset) -> xr.Dataset:
-        return self.model.forecast(state, initial, self.study.lead_times, forcing, self.study.seed)
-
     def forecast(self, state: Any, starts: Times, source: Source | None = None) -> Array:
-        """(init_time, lead_time, member, ...), checked by the engine."""
+        """(init_time, lead_time, member, ...), checked as the engine does."""
         initial, forcing = self.known(starts, source)
-        made = checked(self.raw(state, initial, forcing), self.study.domain, initial["init_time"].values).values
-        return made[: len(starts)]
+        made = self.model.forecast(state, initial, self.study.lead_times, forcing, self.study.seed)
+        try:
+            return checked(made, self.study.domain, initial["init_time"].values).values[: len(starts)]
+        except ValueError as error:
+            raise AssertionError(f"{error}; the target is wanted at all starts, leads and points of the domain") from error
+
+
+@dataclass(frozen=True)
+class Watched(Model[Any, Any]):
+    """A model with an eye on what it is given."""
+
+    model: Model[Any, Any]
+
+    @property
+    def history(self) -> int:
+        return self.model.history
+
+    def framed(self, frame: Callable[[Model[Any, Any]], Model[Any, Any]]) -> Model[Any, Any]:
+        framed = self.model.framed(lambda _: frame(self))
+        return self if framed is self.model else framed
+
+    def start(self, domain: Domain, seed: int) -> Learnt[Any]:
+        return self.model.start(domain, seed)
+
+    def summarise(self, state: Any, chunk: Chunk) -> Any:
+        before = chunk.data.copy(deep=True)
+        summary = self.model.summarise(state, chunk)
+        assert before.identical(chunk.data), "fitting wrote into the data, which all models share; copy before you change"
+        return summary
+
+    def update(self, state: Any, total: Any) -> Learnt[Any]:
+        return self.model.update(state, total)
+
+    def forecast(self, state: Any, initial: xr.Dataset, lead_times: Array, forcing: xr.Dataset, seed: int) -> xr.Dataset:
+        before = initial.copy(deep=True), forcing.copy(deep=True)
+        made = self.model.forecast(state, initial, lead_times, forcing, seed)
+        assert before[0].identical(initial), "forecasting wrote into its initial states"
+        assert before[1].identical(forcing), "forecasting wrote into its forcing"
+        for name in made.data_vars:
+            invented = made[name].notnull() & before[0][name].isel(lag=-1, drop=True).isnull()
+            assert not invented.any(), "the forecast has numbers where there are no data; it must be NaN there"
+        return made
 
 
 def settings_are_frozen_and_hashable(trial: Trial) -> None:
@@ -102,36 +139,22 @@ def settings_stay_as_they_are(trial: Trial) -> None:
 
 
 def a_forecast_is_whole(trial: Trial) -> None:
-    """All starts, leads and points of the domain, finite; NaN where there are no data."""
-    initial, forcing = trial.known(trial.starts)
-    made = trial.raw(trial.state, initial, forcing)
-    try:
-        checked(made, trial.study.domain, trial.starts)
-    except ValueError as error:
-        raise AssertionError(f"the forecast must hold the target at all starts, leads and points of the domain, finite: {error}") from error
-    field = trial.study.domain.fields[trial.study.target]
-    values = made[trial.study.target].transpose(..., *field.dims).values
-    assert np.isnan(values[..., ~field.mask]).all(), "the forecast has numbers where there are no data; it must be NaN there"
-    assert trial.model.history >= 1, "history must be at least one step"
+    """All starts, leads and points of the domain, finite, from at least one step of the past."""
+    assert trial.model.history >= 1, f"history is {trial.model.history}; it must be at least one step"
+    trial.forecast(trial.state, trial.starts)
 
 
 def data_stay_as_they_are(trial: Trial) -> None:
-    """All models share them."""
-    chunk = trial.chunks()[0]
-    writable = replace(chunk, data=chunk.data.copy(deep=True))
-    initial, forcing = trial.known(trial.starts)
-    before = initial.copy(deep=True), forcing.copy(deep=True)
-    state = fit(trial.model, [[writable]], trial.study.domain, Serial(), trial.study.seed)
-    trial.raw(state, initial, forcing)
-    assert writable.data.identical(chunk.data), "fitting wrote into the data, which all models share; copy before you change"
-    assert before[0].identical(initial), "forecasting wrote into its initial states"
-    assert before[1].identical(forcing), "forecasting wrote into its forcing"
+    """All models share them; and where there are none, there is no forecast."""
+    watched = Trial(replace(trial.study, models={"model": Watched(trial.given)}), trial.tolerance)
+    watched.forecast(watched.fit(), watched.starts)
 
 
 def the_same_seed_gives_the_same_bits(trial: Trial) -> None:
     """So that a run can be repeated, and compared with one elsewhere."""
-    state = trial.fit()
-    assert same_bits(trial.made, trial.forecast(state, trial.starts)), "two fits with one seed differ; take all noise from the seed given"
+    assert same_bits(trial.made, trial.forecast(trial.fit(), trial.starts)), (
+        "two fits with one seed differ; take all noise from the seed given"
+    )
 
 
 def a_state_survives_its_journey(trial: Trial) -> None:

@@ -1,0 +1,163 @@
+"""Maps of the best model: which one has the best score at each point, and the score it has there. Land is what has no data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from ensemble.errors import InputError, unknown
+from ensemble.report import words
+from ensemble.report.look import INK, LAND, LARGE, MEDIUM, QUIET, SMALL, Look, entitled, size
+from ensemble.report.standing import badness, picked
+from ensemble.task import Array
+
+if TYPE_CHECKING:
+    from ensemble.results import Run
+
+Panels = np.ndarray[Any, np.dtype[Any]]  # of Axes
+
+
+class BestMap(NamedTuple):
+    """(latitude, longitude): the number of the best of `models`, -1 on land, and its `score`; the weight of each point."""
+
+    title: str
+    models: tuple[str, ...]
+    winner: xr.DataArray
+    score: xr.DataArray
+    area: xr.DataArray
+
+    @classmethod
+    def of(cls, run: Run, score: str, lead_time: Any = None) -> BestMap:
+        """At one lead time, or in the mean over all; raises InputError where there is no map of the score."""
+        if not drawable(run):
+            dims = ", ".join(run.study.domain.fields[run.study.target].dims)
+            raise InputError(f"maps: {run.study.target} has the dimensions {dims}; only latitude and longitude can be drawn")
+        flat = {"model", "lead_time", "latitude", "longitude"}
+        known = [str(name) for name, each in run.maps.data_vars.items() if set(each.dims) == flat]
+        if score not in known:
+            raise unknown("map", score, known)
+        values = run.maps[score].sortby(["latitude", "longitude"]).transpose("model", "lead_time", "latitude", "longitude")
+        when = "mean over all leads" if lead_time is None else _when(values.sel(lead_time=lead_time))
+        values = values.mean("lead_time", skipna=False, keep_attrs=True) if lead_time is None else values.sel(lead_time=lead_time)
+        bad = badness(values).fillna(np.inf)
+        winner = bad.argmin("model").where(values.notnull().any("model"), -1)
+        best = values.isel(model=winner.clip(0)).where(winner >= 0).drop_vars(["model", "kind", "members"], errors="ignore")
+        field = run.study.domain.fields[run.study.target]
+        area = xr.DataArray(field.area, dims=field.dims, coords=dict(field.coords)).reindex_like(best)
+        return cls(when, tuple(str(name) for name in values["model"].values), winner, best.assign_attrs(values.attrs), area)
+
+    @property
+    def aspect(self) -> float:
+        """Height by width of the map, a degree of latitude being as long as one of longitude."""
+        spans = [float(np.ptp(self.winner[name].values)) + _spacing(self.winner[name]) for name in ("latitude", "longitude")]
+        return float(np.clip(spans[0] / spans[1], 0.2, 1.5))
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """The share of the area on which each model is the best, the largest first."""
+        area = self.area.where(self.winner >= 0, 0.0)
+        total = float(area.sum())
+        shares = {name: float(area.where(self.winner == i, 0.0).sum()) / total for i, name in enumerate(self.models)}
+        return dict(sorted(((name, share) for name, share in shares.items() if share > 0), key=lambda item: -item[1]))
+
+
+def drawable(run: Run) -> bool:
+    """Whether the data have latitude and longitude, and nothing else."""
+    return set(run.study.domain.fields[run.study.target].dims) == {"latitude", "longitude"}
+
+
+def draw_winners(ax: Axes, best: BestMap, looks: Mapping[str, Look], *, note: str | None = None) -> Axes:
+    """The best model of each point in its colour; with a `note`, alone in its figure and with a legend of its own."""
+    colours = ListedColormap([LAND, *(looks[name].colour for name in best.models)])
+    _mesh(ax, best.winner, cmap=colours, vmin=-1.5, vmax=len(best.models) - 0.5)
+    shares = best.shares
+    first, share = next(iter(shares.items()), ("none", 0.0))
+    title = f"Best model, {best.title}: {first} on {words.share(share)} of the area"
+    _map(ax, best.winner, title if note is None else "")
+    if note is not None:
+        entitled(ax, title, note)
+        handles = [Patch(color=looks[name].colour, label=f"{name} {words.share(share)}") for name, share in shares.items()]
+        below = -0.32 / size(ax)[1]
+        ax.legend(handles=handles, loc="upper left", bbox_to_anchor=(-0.01, below), ncols=4, fontsize=SMALL, frameon=False, handlelength=1)
+    return ax
+
+
+def draw_maps(
+    make: Callable[[tuple[float, float]], Figure], run: Run, score: str, looks: Mapping[str, Look], lead_times: Sequence[Any] | None
+) -> Panels:
+    """A row a lead: the best model of each point on the left, its score on the right, on one scale for all leads."""
+    chosen = run.maps["lead_time"].values[picked(run.maps)] if lead_times is None else lead_times
+    maps = [BestMap.of(run, score, lead) for lead in chosen]
+    seen = [name for name in looks if any(name in best.shares for best in maps)]
+    height, between, above = 6.0 * maps[0].aspect, 0.33, 0.75  # inches, as all that follows
+    below = 0.45 + max(0.2 * -(-(len(seen) + 1) // 4), 0.55)
+    total = below + len(maps) * (height + between) - between + above
+    figure = make((13, total))
+    panels = np.empty((len(maps), 2), dtype=object)
+    low, high = _range([best.score for best in maps])
+    for row, best in enumerate(maps):
+        bottom = (below + (len(maps) - 1 - row) * (height + between)) / total
+        left, right = (figure.add_axes((x / 13, bottom, 6.0 / 13, height / total)) for x in (0.55, 6.8))
+        panels[row] = draw_winners(left, best, looks), right
+        mesh = _mesh(right, best.score, cmap="cividis", vmin=low, vmax=high)
+        right.set_facecolor(LAND)
+        _map(right, best.score, f"{score} of the best model, {best.title}")
+        right.tick_params(labelleft=False)
+        for ax in panels[row]:
+            ax.tick_params(labelbottom=row == len(maps) - 1)
+    scale = figure.add_axes((7.8 / 13, (below - 0.6) / total, 4 / 13, 0.13 / total))
+    bar = figure.colorbar(mesh, cax=scale, orientation="horizontal", extend="both")
+    bar.set_label(words.axis(maps[0].score), fontsize=MEDIUM)
+    bar.ax.tick_params(labelsize=SMALL)
+    handles = [*(Patch(color=looks[name].colour, label=name) for name in seen), Patch(color=LAND, label="no data")]
+    corner = (0.47 / 13, (below - 0.33) / total)
+    spare = {"fontsize": SMALL, "frameon": False, "handlelength": 1, "columnspacing": 1.2}
+    figure.legend(handles=handles, loc="upper left", bbox_to_anchor=corner, ncols=4, **spare)
+    figure.text(0.55 / 13, 1 - 0.3 / total, "Best model at each point", fontsize=LARGE + 1, fontweight="bold", color=INK)
+    figure.text(3.0 / 13, 1 - 0.3 / total, words.sample(run), fontsize=MEDIUM, color=QUIET)
+    return panels
+
+
+def _range(scores: Sequence[xr.DataArray]) -> tuple[float, float]:
+    """Limits of a colour scale that one odd point does not stretch."""
+    values = np.concatenate([each.values[np.isfinite(each.values)] for each in scores])
+    return (float(np.quantile(values, 0.01)), float(np.quantile(values, 0.99))) if values.size else (0.0, 1.0)
+
+
+def _mesh(ax: Axes, values: xr.DataArray, **colours: Any) -> Any:
+    shown = np.ma.masked_invalid(values.values)
+    return ax.pcolormesh(values["longitude"], values["latitude"], shown, shading="nearest", rasterized=True, **colours)
+
+
+def _map(ax: Axes, values: xr.DataArray, title: str) -> None:
+    """A title and axes in degrees."""
+    ax.set_title(title, loc="left", fontsize=MEDIUM + 0.5, color=INK, pad=5)
+    for axis, dim, (minus, plus) in ((ax.xaxis, "longitude", "WE"), (ax.yaxis, "latitude", "SN")):
+        ticks = _ticks(values[dim].values)
+        signed = (ticks + 180) % 360 - 180 if dim == "longitude" else ticks
+        axis.set_ticks(ticks, [f"{abs(t):g}°{minus if t < 0 else plus if t > 0 else ''}" for t in signed])
+    ax.tick_params(labelsize=SMALL, length=3)
+    ax.spines[:].set(linewidth=0.6, color="#777777")
+
+
+def _ticks(values: Array) -> Array:
+    """Round degrees, about five of them."""
+    step = next(each for each in (1, 2, 5, 10, 15, 30, 60, 90) if np.ptp(values) / each <= 6)
+    ticks: Array = np.arange(np.ceil(values.min() / step), np.floor(values.max() / step) + 1) * step
+    return ticks
+
+
+def _spacing(values: xr.DataArray) -> float:
+    return float(np.diff(values.values).mean()) if values.size > 1 else 1.0
+
+
+def _when(values: xr.DataArray) -> str:
+    leads, unit = words.leads(values["lead_time"].expand_dims("lead_time"))
+    return words.lead(leads[0], unit)

@@ -1,0 +1,80 @@
+"""Who is ahead: the tables behind figures and page, in order, with the best of each lead."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import xarray as xr
+
+from ensemble.errors import unknown
+
+if TYPE_CHECKING:
+    from ensemble.results import Run
+
+MUCH = 0.3  # a score this much worse than the best, as a share of it, is shaded no further
+
+
+def table(run: Run, score: str = "rmse", region: str = "all", *, reference: str | None = None) -> xr.DataArray:
+    """(model, lead_time) of one score, in the order of the study; of a skill score, against one `reference`, the first if none is given."""
+    scores = [str(name) for name, each in run.scores.data_vars.items() if "model" in each.dims]
+    if score not in scores:
+        raise unknown("score", score, scores)
+    if region not in run.scores["region"].values:
+        raise unknown("region", region, run.scores["region"].values)
+    values = run.scores[score].sel(region=region)
+    if "reference" not in values.dims:
+        return values
+    references = [str(each) for each in values["reference"].values]
+    if reference is not None and reference not in references:
+        raise unknown("reference", reference, references)
+    return values.sel(reference=reference or references[0])
+
+
+def badness(values: xr.DataArray) -> xr.DataArray:
+    """Small where `values` are good, whichever way round the score is read."""
+    sign = {"low": 1.0, "high": -1.0}.get(str(values.attrs.get("best")))
+    return abs(values) if sign is None else sign * values
+
+
+def ordered(values: xr.DataArray) -> xr.DataArray:
+    """Models by their mean over all leads, the best first and those it is undefined for last."""
+    mean = badness(values).mean("lead_time", skipna=False)
+    return values.isel(model=np.argsort(mean.values, kind="stable"))
+
+
+def is_best(values: xr.DataArray) -> xr.DataArray:
+    """Which model is the best of each lead (or of whatever dimension stands beside `model`); of a spread, none."""
+    bad = badness(values)
+    return (bad == bad.min("model")) & (values.attrs.get("best") != "neither")
+
+
+def nearness(values: xr.DataArray) -> xr.DataArray:
+    """1 for the best of each lead, falling to 0 for what is much worse."""
+    bad = badness(values)
+    behind = bad - bad.min("model")
+    much = MUCH * abs(bad.min("model")) if values.attrs.get("best") == "low" else behind.max()
+    return (1 - behind / much.where(much > 0, 1.0)).clip(0, 1)
+
+
+def picked(values: xr.DataArray | xr.Dataset) -> list[int]:
+    """The positions of a few leads that stand for all: the first, the third, the sixth and the last."""
+    last = values.sizes["lead_time"] - 1
+    return sorted({min(each, last) for each in (0, 2, 5, last)})
+
+
+def combined(run: Run) -> dict[str, xr.DataArray]:
+    """(model, lead_time) of the weights of each combination, of the models that are part of it."""
+    weight = run.weights["weight"]
+    if "combination" not in weight.dims:
+        return {}
+    each = {str(name): weight.sel(combination=name) for name in weight["combination"].values}
+    return {name: values.isel(model=(values != 0).any("lead_time").values) for name, values in each.items()}
+
+
+def costs(run: Run) -> dict[str, float]:
+    """Wall time of fit and forecasts of each scored model [s]; of a combination, that of its models and of its weights."""
+    spent = run.cost()["seconds"].sum("phase").to_series().to_dict()
+    parts = {name: [str(each) for each in weights["model"].values] for name, weights in combined(run).items()}
+    models = [str(name) for name in run.scores["model"].values]
+    return {name: float(spent.get(name, 0.0) + sum(spent.get(each, 0.0) for each in parts.get(name, []))) for name in models}

@@ -1,0 +1,5 @@
+"""One thread for every library, before any of them is imported; data and fixtures that many tests share."""
+
+from ensemble.execute.threads import hold_one_thread
+
+hold_one_thread()
