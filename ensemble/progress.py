@@ -6,6 +6,7 @@ import logging
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -15,38 +16,32 @@ from ensemble.execute import Failure, Unit, Watcher
 log = logging.getLogger("ensemble")
 
 
-class Silent:
-    """Says nothing but what failed."""
+class Lines:
+    """A log line when a phase of a model is done, and when one has failed."""
+
+    def __init__(self, units: Sequence[Unit]) -> None:
+        self.left = Counter((unit.model, unit.phase) for unit in units)
+        self.total, self.done = len(units), 0
 
     def began(self, unit: Unit) -> None:
         """As `Watcher.began`."""
 
     def ended(self, unit: Unit, outcome: object) -> None:
         """As `Watcher.ended`."""
-        if isinstance(outcome, Failure) and (outcome.model, outcome.phase) == (unit.model, unit.phase):
-            log.error("%s failed in %s: %s", outcome.model, outcome.phase, outcome.reason)
-
-
-class Lines(Silent):
-    """A log line when a model's phase is done."""
-
-    def __init__(self, units: Sequence[Unit]) -> None:
-        self.left = Counter((unit.model, unit.phase) for unit in units)
-        self.total, self.done = len(units), 0
-
-    def ended(self, unit: Unit, outcome: object) -> None:
-        """As `Watcher.ended`."""
-        super().ended(unit, outcome)
         self.done += 1
         self.left[unit.model, unit.phase] -= 1
-        if not self.left[unit.model, unit.phase] and not isinstance(outcome, Failure):
+        if isinstance(outcome, Failure):
+            if (outcome.model, outcome.phase) == (unit.model, unit.phase):  # not one that is only passed on
+                log.error("%s failed in %s: %s", outcome.model, outcome.phase, outcome.reason)
+        elif not self.left[unit.model, unit.phase]:
             log.info("%s: %s done (%d of %d units)", unit.model, unit.phase, self.done, self.total)
 
 
-class Bars(Silent):
-    """A bar for the run and one for each model, with the phase it is in."""
+class Bars(Lines):
+    """A bar for the run and one for each model, with the phase it is in, beside the log."""
 
     def __init__(self, units: Sequence[Unit], bars: Progress) -> None:
+        super().__init__(units)
         self.bars = bars
         self.whole = bars.add_task("run", total=len(units), phase="")
         counts = Counter(unit.model for unit in units)
@@ -60,23 +55,41 @@ class Bars(Silent):
     def ended(self, unit: Unit, outcome: object) -> None:
         """As `Watcher.ended`."""
         super().ended(unit, outcome)
+        task = self.tasks[unit.model]
         self.bars.advance(self.whole)
-        self.bars.advance(self.tasks[unit.model])
+        self.bars.advance(task)
         if isinstance(outcome, Failure):
-            self.bars.update(self.tasks[unit.model], phase="[red]failed")
-        elif self.bars.tasks[self.tasks[unit.model]].finished:
-            self.bars.update(self.tasks[unit.model], phase="done")
+            self.bars.update(task, phase="failed")
+        elif not any(left for (model, _), left in self.left.items() if model == unit.model):
+            self.bars.update(task, phase="done")
+
+
+@contextmanager
+def logged(folder: str | Path | None) -> Iterator[None]:
+    """What is logged meanwhile goes to `run.log` in `folder` too, if there is one."""
+    if folder is None:
+        yield
+        return
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    handler, level = logging.FileHandler(Path(folder) / "run.log", encoding="utf-8"), log.level
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+    log.addHandler(handler)
+    log.setLevel(min(level or logging.INFO, logging.INFO))
+    try:
+        yield
+    finally:
+        log.setLevel(level)
+        log.removeHandler(handler)
+        handler.close()
 
 
 @contextmanager
 def progress(units: Sequence[Unit], *, show: bool, dashboard: str | None = None) -> Iterator[Watcher]:
-    """Somebody to tell how the run goes: bars where they can be drawn, lines where not, failures alone if not to `show`."""
+    """Somebody to tell how the run goes: bars where they can be drawn and are to be shown, and log lines everywhere."""
     console = Console(stderr=True)
     said = f"dashboard: {dashboard or 'none'}"
-    if not show:
-        yield Silent()
-    elif not (console.is_terminal or console.is_jupyter):
-        log.info(said)
+    log.info(said)
+    if not (show and (console.is_terminal or console.is_jupyter)):
         yield Lines(units)
     else:
         name, phase = TextColumn("{task.description:>22}"), TextColumn("{task.fields[phase]}")

@@ -14,7 +14,7 @@ import xarray as xr
 from ensemble.chunk import known_ahead, windows
 from ensemble.errors import InputError, unknown
 from ensemble.execute import Cost, Failure
-from ensemble.execute.threads import hold_one_thread
+from ensemble.execute.threads import one_thread
 from ensemble.prepare import record
 from ensemble.prepare.record import span
 from ensemble.provenance import provenance
@@ -90,7 +90,6 @@ class Run:
         """A forecast with the fitted `model`, issued at `init_time`; after the last step of the data if none is given."""
         if model not in self.states:
             raise unknown("model", model, self.states)
-        hold_one_thread()
         study, framed = self.study, self.study.framed[model]
         last_seen = study.data.times[-1]
         start = moment(last_seen, 1, study.data.step) if init_time is None else moment(np.datetime64(init_time), 0, study.data.step)
@@ -101,7 +100,8 @@ class Run:
             raise InputError(f"init_time: a forecast issued at {start} looks at {first} to {last}; the data hold {held}")
         initial = windows(record(study.data, study.target, first, last), study.domain, issued, framed.history)
         ahead = known_ahead(study.domain, issued, study.lead_times)
-        made = framed.forecast(self.states[model], initial, study.lead_times, ahead, study.seed)
+        with one_thread():
+            made = framed.forecast(self.states[model], initial, study.lead_times, ahead, study.seed)
         values = checked(made, study.domain, issued).rename(study.target).assign_coords(study.domain.fields[study.target].coords)
         return labelled(verifiable(values.to_dataset(), study.domain), study.data.step)
 
@@ -145,8 +145,8 @@ def assembled(study: Study, columns: Sequence[Column], learnt: Mapping[str, Weig
     scores, maps = evaluate(total(tallies), study.scores, labels)
     weights = [_weights(study, each) for each in learnt.values()]
     if not weights:
-        none = xr.DataArray(np.zeros((0, len(study.lead_times))), {"combination": [], "lead_time": study.lead_times}, ("combination", "lead_time"))
-        return scores, maps, xr.Dataset({"weight": none})
+        none = (("combination", "lead_time"), np.zeros((0, len(study.lead_times))))
+        return scores, maps, xr.Dataset({"weight": none}, {"lead_time": study.lead_times})
     weight = xr.concat(weights, xr.Variable("combination", list(learnt)), join="outer", fill_value=0.0)
     return scores, maps, xr.Dataset({"weight": weight})
 

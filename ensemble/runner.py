@@ -20,7 +20,7 @@ from ensemble.cluster import connected
 from ensemble.errors import RunError
 from ensemble.execute import Done, Failure, Here, OnDask, Unit
 from ensemble.parts import Climatology
-from ensemble.progress import progress
+from ensemble.progress import logged, progress
 from ensemble.recipe import cluster_of, read_recipe
 from ensemble.results import Run, assembled, together
 from ensemble.score.evaluate import statistics_of
@@ -87,20 +87,22 @@ def run(
         cluster = None if workers is not None else cluster_of(study)
         study = read_recipe(study, settings=settings, only=only)
     todo = plan(study, keep_forecasts=keep_forecasts)
-    if workers == 0 and client is None and scheduler is None:
-        with progress(todo.units, show=show) as watcher:
-            outcomes, count = Here().run(todo.units, watcher), 1
-    else:
-        with connected(client=client, scheduler=scheduler, cluster=cluster or {"local": {"workers": workers}}) as connection:
-            with progress(todo.units, show=show, dashboard=connection.dashboard_link) as watcher:
-                outcomes = OnDask(connection, uuid.uuid4().hex[:8]).run(todo.units, watcher)
-            count = len(connection.scheduler_info(n_workers=-1)["workers"])
-    return _finished(study, todo, outcomes, time.perf_counter() - began, count, out)
+    with logged(out):
+        if workers == 0 and client is None and scheduler is None:
+            with progress(todo.units, show=show) as watcher:
+                outcomes, count = Here().run(todo.units, watcher), 1
+        else:
+            with connected(client=client, scheduler=scheduler, cluster=cluster or {"local": {"workers": workers}}) as connection:
+                with progress(todo.units, show=show, dashboard=connection.dashboard_link) as watcher:
+                    outcomes = OnDask(connection, uuid.uuid4().hex[:8]).run(todo.units, watcher)
+                count = len(connection.scheduler_info(n_workers=-1)["workers"])
+        found = _finished(study, todo, outcomes, time.perf_counter() - began, count)
+        return found if out is None else replace(found, folder=found.save(out))
 
 
-def _finished(study: Study, todo: Plan, outcomes: Mapping[Unit, Any], seconds: float, workers: int, out: str | Path | None) -> Run:
-    """The run, from what became of its units."""
-    failures = tuple(dict.fromkeys(each for each in outcomes.values() if isinstance(each, Failure)))
+def _finished(study: Study, todo: Plan, outcomes: Mapping[Unit, Any], seconds: float, workers: int) -> Run:
+    """The run, from what became of its units; raises RunError if nothing came of any."""
+    failures = tuple({each[:3]: each for each in outcomes.values() if isinstance(each, Failure)}.values())
     done = {unit: each for unit, each in outcomes.items() if isinstance(each, Done)}
     columns = [done[unit].value for unit in todo.columns if unit in done]
     if len(columns) < len(todo.columns) or not columns[0].models:
@@ -111,12 +113,11 @@ def _finished(study: Study, todo: Plan, outcomes: Mapping[Unit, Any], seconds: f
     costs = tuple(dict.fromkeys([*(cost for each in done.values() for cost in each.costs), *inside]))
     names = scores["model"].values.tolist()
     failures += tuple(Failure(name, "score", _missed(learnt[name], failures), "") for name in learnt if name not in names)
-    found = Run(
+    return Run(
         study, labelled(scores, study.data.step), labelled(maps, study.data.step), labelled(weights, study.data.step),
         {name: done[unit].value for name, unit in todo.fits.items() if unit in done}, costs, failures, seconds, workers,
         together(study, columns, names) if columns[0].forecasts else None,
     )  # fmt: skip
-    return found if out is None else replace(found, folder=found.save(out))
 
 
 def _missed(combination: Weighted, failures: Sequence[Failure]) -> str:

@@ -1,7 +1,8 @@
 """What a run leaves on disk. Each file is written whole or not at all: under a temporary name, then renamed.
 
 A fitted state is `<model>.npz`, its arrays, and `<model>.json`, the tree they hang on. Named tuples are written with the
-place of their class, and read back only where that class has been loaded already: reading a state runs no code.
+place of their class, and read back only where that class has been loaded already: reading a state runs no code. The one
+exception are estimators of other libraries, which are pickled beside it, and read only by who says that he trusts them.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import cloudpickle
 import numpy as np
 import xarray as xr
 
@@ -54,31 +56,42 @@ def write_netcdf(path: Path, data: xr.Dataset) -> None:
 def write_zarr(path: Path, data: xr.DataTree) -> None:
     """A Zarr store with a group per node."""
     with whole(path) as temporary:
-        data.to_zarr(temporary)
+        data.to_zarr(temporary, zarr_format=2, consolidated=True)  # format 2: what every reader of Zarr reads
 
 
 def write_state(folder: Path, name: str, state: Any) -> None:
     """The state of a learner."""
     arrays: dict[str, Array] = {}
-    tree = _encoded(state, arrays, name)
+    foreign: list[Any] = []
+    tree = _encoded(state, arrays, foreign)
+    if foreign:
+        with whole(folder / f"{name}.pickle") as temporary:
+            temporary.write_bytes(cloudpickle.dumps(foreign))
     with whole(folder / f"{name}.npz") as temporary, temporary.open("wb") as file:
         np.savez(file, **arrays)  # type: ignore[arg-type]  # the stub mixes up names and options
     write_text(folder / f"{name}.json", json.dumps(tree, indent=1))
 
 
-def read_state(folder: Path, name: str) -> Any:
-    """The state that `write_state` wrote; the classes of its named tuples must have been loaded, as a recipe loads them."""
+def read_state(folder: Path, name: str, *, trusted: bool = False) -> Any:
+    """The state that `write_state` wrote; the classes of its named tuples must have been loaded, as a recipe loads them.
+
+    Raises InputError where it holds pickled estimators, unless it is `trusted`.
+    """
     tree = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+    pickled = folder / f"{name}.pickle"
+    if pickled.exists() and not trusted:
+        raise InputError(f"state: {pickled} holds pickled objects, and reading them may run code; say trusted=True if you know whose it is")
+    foreign = cloudpickle.loads(pickled.read_bytes()) if pickled.exists() else []
     with np.load(folder / f"{name}.npz", allow_pickle=False) as arrays:
-        return _decoded(tree, arrays)
+        return _decoded(tree, arrays, foreign)
 
 
-def _encoded(tree: Any, arrays: dict[str, Array], name: str) -> Any:
-    """`tree` as JSON can hold it; arrays are put aside and stand for their number."""
+def _encoded(tree: Any, arrays: dict[str, Array], foreign: list[Any]) -> Any:
+    """`tree` as JSON can hold it; arrays and foreign objects are put aside, and their number stands for them."""
     if isinstance(tree, dict):
-        return {"dict": [[key, _encoded(value, arrays, name)] for key, value in tree.items()]}
+        return {"dict": [[key, _encoded(value, arrays, foreign)] for key, value in tree.items()]}
     if isinstance(tree, (list, tuple)):
-        fields = [_encoded(value, arrays, name) for value in tree]
+        fields = [_encoded(value, arrays, foreign) for value in tree]
         if hasattr(tree, "_fields"):
             return {"named": f"{type(tree).__module__}:{type(tree).__qualname__}", "items": fields}
         return {type(tree).__name__: fields}
@@ -87,19 +100,22 @@ def _encoded(tree: Any, arrays: dict[str, Array], name: str) -> Any:
         return {"array": len(arrays) - 1}
     if tree is None or isinstance(tree, (bool, int, float, str)):
         return {"value": tree}
-    raise TypeError(f"the state of {name} holds a {type(tree).__name__}; only arrays, numbers, strings, lists, tuples and dicts are saved")
+    foreign.append(tree)
+    return {"foreign": len(foreign) - 1}
 
 
-def _decoded(tree: Any, arrays: Any) -> Any:
+def _decoded(tree: Any, arrays: Any, foreign: list[Any]) -> Any:
     (kind, content), *_ = tree.items()
     if kind == "dict":
-        return {key: _decoded(value, arrays) for key, value in content}
+        return {key: _decoded(value, arrays, foreign) for key, value in content}
     if kind == "named":
         module, _, qualname = content.partition(":")
-        items = [_decoded(value, arrays) for value in tree["items"]]
+        items = [_decoded(value, arrays, foreign) for value in tree["items"]]
         return _class(module, qualname)(*items)
     if kind in ("list", "tuple"):
-        return {"list": list, "tuple": tuple}[kind](_decoded(value, arrays) for value in content)
+        return {"list": list, "tuple": tuple}[kind](_decoded(value, arrays, foreign) for value in content)
+    if kind == "foreign":
+        return foreign[content]
     return arrays[str(content)] if kind == "array" else content
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from ensemble.combine import Combine
 from ensemble.errors import InputError, unknown
 from ensemble.model import Model, Transform
-from ensemble.parts import Then
+from ensemble.parts import Estimator, Then
 from ensemble.prepare import domain_of
 from ensemble.score import SCORES, Region, Score
 from ensemble.task import Array, Domain, Period, Source, Times, shift
@@ -34,7 +34,7 @@ class Study:
     train: Period
     validate: Period
     test: Period
-    models: Mapping[str, Model[Any, Any]]
+    models: Mapping[str, Any]  # a Model, or an estimator with `fit` and `predict`, which becomes one
     lead_times: Array
     anomalies: tuple[Transform[Any, Any], ...] = ()
     regions: Mapping[str, Region] = field(default_factory=lambda: {"all": Region()})
@@ -46,6 +46,7 @@ class Study:
     note: str = ""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "models", {name: _model(each) for name, each in self.models.items()})
         _check(self)
 
     @property
@@ -60,8 +61,8 @@ class Study:
                 raise unknown("--only", name, self.models)
         return replace(self, models={name: model for name, model in self.models.items() if name in names})
 
-    def beside(self, **models: Model[Any, Any]) -> Study:
-        """The same study with more models."""
+    def beside(self, **models: Any) -> Study:
+        """The same study with more models, or estimators."""
         return replace(self, models={**self.models, **models})
 
     @cached_property
@@ -92,6 +93,15 @@ class Study:
         """The starts of `period`, cut into nearly equal pieces; the cut depends on the study alone."""
         starts = self.starts(period)
         return list(np.array_split(starts, -(-len(starts) // STARTS)))
+
+
+def _model(given: Any) -> Model[Any, Any]:
+    """What is handed in as a model: one as it is, an estimator of another library inside `Estimator`."""
+    if isinstance(given, Model):
+        return given
+    if not (callable(getattr(given, "fit", None)) and callable(getattr(given, "predict", None))):
+        raise InputError(f"models: {given!r} is neither a Model nor an estimator with fit and predict; make it one of them")
+    return Estimator(given)
 
 
 def _check(study: Study) -> None:

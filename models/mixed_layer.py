@@ -23,6 +23,7 @@ import xarray as xr
 
 from ensemble import Array, Chunk, Composed, Domain, Learner, Learnt, Model, Sum, dataset
 from ensemble.gradient import Descent, Gradient, Samples, Training
+from ensemble.parts import Scaled, Then
 from ensemble.task import month, shift
 
 RADIUS = 6.371e6  # [m]
@@ -48,6 +49,11 @@ class Grid(NamedTuple):
 def flat(field: Any) -> Any:
     """(..., latitude, longitude) -> (..., point)."""
     return field.swapaxes(-1, -2).reshape(*field.shape[:-2], -1)
+
+
+def unflat(points: Any, where: Grid) -> Any:
+    """(..., point) -> (..., latitude, longitude)."""
+    return points.reshape(*points.shape[:-1], *where.mask.shape[::-1]).swapaxes(-1, -2)
 
 
 def around(x: Any, rows: int) -> list[Any]:
@@ -138,17 +144,22 @@ def _backward(rows: int, kept: Any, y: jax.Array) -> tuple[jax.Array, None, jax.
 advance.defvjp(_forward, _backward)
 
 
+def step(weights: jax.Array, adjoint: jax.Array, x: jax.Array, rows: int, substeps: int) -> jax.Array:
+    """(start, 5, point), its adjoint, (start, point): one step of the record."""
+    for _ in range(substeps):
+        x = advance(weights, adjoint, x, rows)
+    return x
+
+
 def path(weights: jax.Array, x: jax.Array, months: jax.Array, where: Grid, substeps: int) -> jax.Array:
     """(start, point) carried through `months` (start, step) -> (step, start, point)."""
     adjoint, rows = jax.lax.stop_gradient(transposed(weights, where)), len(where.mask)
 
-    def step(x: jax.Array, at: jax.Array) -> tuple[jax.Array, jax.Array]:
-        here, back = weights[at], adjoint[at]
-        for _ in range(substeps):
-            x = advance(here, back, x, rows)
+    def on(x: jax.Array, at: jax.Array) -> tuple[jax.Array, jax.Array]:
+        x = step(weights[at], adjoint[at], x, rows, substeps)
         return x, x
 
-    return jax.lax.scan(step, x, months.T)[1]
+    return jax.lax.scan(on, x, months.T)[1]
 
 
 def calendar(where: Grid, initial: xr.Dataset, steps: int) -> Array:
@@ -275,10 +286,14 @@ class Fields(Gradient):
         return as_dataset(ahead[lead_times - 1], where, initial, lead_times)
 
 
+def learnt(state: Turns) -> tuple[Array, Grid]:
+    """The terms at each point, and the grid, of a state of MixedLayer."""
+    return state.now.fixed["common"] + state.now.best[0], state.now.fixed["grid"]
+
+
 def as_dataset(ahead: Any, where: Grid, initial: xr.Dataset, lead_times: Array) -> xr.Dataset:
     (name,) = initial.data_vars
-    values = np.asarray(ahead, dtype=float).swapaxes(0, 1)
-    values = values.reshape(*values.shape[:-1], *where.mask.shape[::-1]).swapaxes(-1, -2)
+    values = unflat(np.asarray(ahead, dtype=float).swapaxes(0, 1), where)
     dims = ("init_time", "lead_time", *initial[name].dims[2:])
     return xr.Dataset({name: (dims, np.where(where.mask, values, np.nan))}, {"init_time": initial["init_time"], "lead_time": lead_times})
 
@@ -357,4 +372,4 @@ class MixedLayer(Composed):
 
     def build(self) -> Model[Any, Any]:
         fields = Fields(self.fields, self.substeps, self.rounds, self.rate, self.smoothness)
-        return InTurn((GaussNewton(self.substeps, self.guesses),), fields)
+        return Then(Scaled(), InTurn((GaussNewton(self.substeps, self.guesses),), fields))

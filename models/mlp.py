@@ -20,6 +20,7 @@ import xarray as xr
 from ensemble import Array, Chunk, Composed, Domain, Model
 from ensemble.gradient import Descent, Gradient, Samples, Training, noisy
 from ensemble.parts import Correction, Damping, Eof, Scaled, Then, Trailing, beside, seasonal
+from ensemble.parts.damping import lead_index
 
 
 def inputs_of(initial: xr.Dataset) -> Array:
@@ -34,7 +35,8 @@ def inputs_of(initial: xr.Dataset) -> Array:
 def apply(parameters: Any, x: jax.Array) -> jax.Array:
     """(sample, feature) -> (sample, lead_time, mode)."""
     hidden = jnp.tanh(x @ parameters["w1"] + parameters["b1"])
-    return jnp.einsum("nh,hlm->nlm", hidden, parameters["w2"]) + parameters["b2"]
+    correction: jax.Array = jnp.einsum("nh,hlm->nlm", hidden, parameters["w2"]) + parameters["b2"]
+    return correction
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,9 @@ class Network(Gradient):
             "b2": jnp.zeros((leads, modes)),
         }
 
+    def fixed(self, domain: Domain) -> Array:
+        return domain.lead_times
+
     def samples(self, chunk: Chunk) -> Samples:
         """The last starts too, of which not all leads lie in the data; a lead that does not weighs nothing."""
         leads = chunk.domain.lead_times
@@ -90,7 +95,8 @@ class Network(Gradient):
         return jnp.mean(there * (apply(parameters, noisy(x, self.noise, keys)) - y) ** 2, axis=(1, 2))
 
     def forecast(self, state: Training, initial: xr.Dataset, lead_times: Array, forcing: xr.Dataset, seed: int) -> xr.Dataset:
-        pc = np.asarray(jax.vmap(apply, in_axes=(0, None), out_axes=2)(state.best, jnp.asarray(inputs_of(initial))))
+        every = np.asarray(jax.vmap(apply, in_axes=(0, None), out_axes=2)(state.best, jnp.asarray(inputs_of(initial))))
+        pc = every[:, lead_index(state.fixed, lead_times)]
         dims = ("init_time", "lead_time", "member", "mode")
         coords = {"init_time": initial["init_time"], "lead_time": lead_times, "member": np.arange(self.seeds), "mode": initial["mode"]}
         return xr.Dataset({"pc": (dims, pc.astype(np.float64))}, coords)
@@ -110,10 +116,10 @@ class Mlp(Composed):
     lags: int = 3
     width: int = 32
     seeds: int = 8
-    rounds: int = 225
+    rounds: int = 300
     rate: float = 3e-3
     decay: float = 0.1
-    noise: float = 0.5
+    noise: float = 0.6
 
     kind = "neural"
 

@@ -11,7 +11,7 @@ import xarray as xr
 
 from ensemble import Array, Chunk, Domain, Learnt, Model, Source, Sum, Times, Untrained
 from ensemble.combine import COMBINATIONS, Combine
-from ensemble.score import SCORES
+from ensemble.score import SCORES, Means, Values
 from ensemble.score.scores import PointScore
 from ensemble.score.statistics import SquaredError
 from ensemble.testing import Basin, Changed, basin_study, check_combine, check_model, check_score, check_source
@@ -189,7 +189,7 @@ def test_learning_from_after_the_training_period_is_found() -> None:
             source = NOW[-1]
             return Learnt({"factor": source.read(source.times[-1:])["sst"].values[0, 0, :1]}, finished=True)
 
-    NOW = [Basin()]
+    NOW: list[Source] = [Basin()]
     trial = Trial(basin_study(model=Peeks()), 1e-3)
     assert np.isfinite(trial.made).any()
     NOW.append(Changed(Basin(), Basin().times[60]))  # as it would be read, had the future been different
@@ -213,8 +213,9 @@ def test_every_combination_keeps_its_promises(name: str) -> None:
 
 
 class RootBeforeTheMean(SquaredError):
-    def at(self, values: Any) -> Array:
-        return values.error**2 * len(values.truth)
+    def at(self, values: Values) -> Array:
+        squared: Array = values.error**2 * len(values.truth)
+        return squared
 
 
 @dataclass(frozen=True)
@@ -224,7 +225,7 @@ class Upside(PointScore):
     statistics = (SquaredError(),)
     best = "high"
 
-    def of(self, means: Any) -> xr.DataArray:
+    def of(self, means: Means) -> xr.DataArray:
         return means[SquaredError()]
 
 
@@ -234,7 +235,7 @@ class Nonlinear(PointScore):
     long_name = "depends on the cut"
     statistics = (RootBeforeTheMean(),)
 
-    def of(self, means: Any) -> xr.DataArray:
+    def of(self, means: Means) -> xr.DataArray:
         return means[RootBeforeTheMean()]
 
 

@@ -15,7 +15,7 @@ import typer
 from ensemble.cli.look import check, data, models
 from ensemble.cli.run import run
 from ensemble.cli.start import init
-from ensemble.errors import InputError
+from ensemble.errors import InputError, RunError
 
 app = typer.Typer(
     name="ensemble",
@@ -33,12 +33,16 @@ for command in (run, check, models, data, init):
 def main() -> None:
     """The entry point of the `ensemble` command."""
     log = logging.getLogger("ensemble")  # alone: what dask's own loggers say of comms and workers is not for everybody
-    log.handlers = [logging.StreamHandler()]
+    handler = logging.StreamHandler()
+    handler.setLevel(logging.CRITICAL if sys.stderr.isatty() else logging.INFO)  # a terminal has bars, and failures after them
+    log.handlers = [handler]
     log.setLevel(logging.INFO)
     try:
         app()
     except InputError as error:
         _say(error, 2)
+    except RunError as error:
+        _say(error, 3)
     except KeyboardInterrupt:
         sys.exit("ensemble: interrupted; what was running has been cancelled")
     except Exception as error:
@@ -49,7 +53,7 @@ def _say(error: Exception, status: int) -> None:
     """One line on stderr, or the whole traceback where it was asked for."""
     if os.environ.get("ENSEMBLE_DEBUG"):
         raise error
-    hint = "" if status == 2 else " (--debug shows where)"
+    hint = "" if status > 1 else " (--debug shows where)"
     for line in str(error).splitlines() or [type(error).__name__]:
         print(f"ensemble: {line}{hint}", file=sys.stderr)
     sys.exit(status)

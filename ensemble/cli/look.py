@@ -84,9 +84,8 @@ def check(
     study = ens.read_recipe(recipe, settings=change or [], only=only.split(",") if only else [])
     field, times = study.domain.fields[study.target], study.data.times
     grid = " x ".join(f"{len(coord)} {dim}" for dim, coord in field.coords.items())
-    print(
-        f"data      {type(study.data).__name__}: {study.target} [{field.attrs.get('units', '1')}], {grid}, {field.mask.sum()} points with data"
-    )
+    unit = field.attrs.get("units", "1")
+    print(f"data      {type(study.data).__name__}: {study.target} [{unit}], {grid}, {field.mask.sum()} points with data")
     print(f"          {len(times)} steps, {_day(times[0])} to {_day(times[-1])}")
     for name, period in study.periods.items():
         starts = study.starts(period)

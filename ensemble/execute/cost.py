@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from ensemble.execute.threads import hold_one_thread
+from ensemble.execute.threads import one_thread
 
 T = TypeVar("T")
 
@@ -38,12 +38,12 @@ class Done(NamedTuple, Generic[T]):
 
 def measured(model: str, phase: str, function: Callable[..., T], *arguments: Any) -> Done[T]:
     """`function(*arguments)` on one thread, with its cost."""
-    hold_one_thread()
     _listen()
     _reset_peak()
-    compiled, began = _compiled[0], time.perf_counter()
-    value = function(*arguments)
-    seconds = time.perf_counter() - began
+    with one_thread():
+        compiled, began = _compiled[0], time.perf_counter()
+        value = function(*arguments)
+        seconds = time.perf_counter() - began
     _listen()
     return Done(value, (Cost(model, phase, seconds, _compiled[0] - compiled, _peak(), _worker()),))
 

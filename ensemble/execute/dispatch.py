@@ -8,6 +8,8 @@ from the worker that holds what it needs (a fitted state, compiled code) only by
 
 from __future__ import annotations
 
+import logging
+import math
 import queue
 import time
 import traceback
@@ -19,6 +21,8 @@ from typing import Any, NamedTuple, Protocol
 from distributed import Client, Future
 
 from ensemble.execute.cost import Done, measured
+
+log = logging.getLogger("ensemble")
 
 SHORT = 0.5  # seconds: below this a worker is given a second unit to have at hand
 LOOK_AGAIN = 2.0  # seconds between looks for workers that came or went
@@ -157,7 +161,7 @@ class _Flight:
         self.landed: queue.SimpleQueue[Unit] = queue.SimpleQueue()
         self.seconds: dict[tuple[str, str], float] = {}
         self.threads: dict[str, int] = {}
-        self.looked = -LOOK_AGAIN
+        self.looked = -math.inf
 
     def fill(self) -> None:
         """Give every worker with room the first unit of those that are ready, by `_rank`."""
@@ -178,6 +182,8 @@ class _Flight:
             self.looked = now
             known = self.client.scheduler_info(n_workers=-1)["workers"]
             self.threads = {address: worker["nthreads"] for address, worker in sorted(known.items())}
+            if not self.threads:
+                log.warning("no worker has joined yet; waiting for one")
 
     def _room(self, worker: str) -> int:
         """How many units more a worker may be given: one a thread, and as many again where all it has are short."""

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 
 from threadpoolctl import ThreadpoolController
@@ -17,21 +19,31 @@ ONE_THREAD = dict.fromkeys(("NPROC", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", 
 
 
 def hold_one_thread() -> None:
-    """Hold this process to one thread for each library; raises where XLA has already taken more."""
-    if os.environ.get("NPROC") != "1" and _xla_has_begun():
+    """Hold this process to one thread for each library from now on; raises where XLA has already taken more."""
+    _before_xla()
+    os.environ.update({name: value for name, value in ONE_THREAD.items() if name not in os.environ})
+    _pools(len(sys.modules)).limit(limits=1)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Hold this process to one thread meanwhile; XLA, if this is where it begins, for good."""
+    _before_xla()
+    with _pools(len(sys.modules)).limit(limits=1):
+        yield
+
+
+def _before_xla() -> None:
+    """See to it that XLA has, or will have, one thread."""
+    bridge = sys.modules.get("jax._src.xla_bridge")  # JAX has no public question for whether it has made its client
+    has_begun = bridge is not None and bool(getattr(bridge, "_backends", True))
+    if has_begun and os.environ.get("NPROC") != "1":
         raise RuntimeError("JAX has been used here with threads of its own, which results may depend on; set NPROC=1 and start again")
-    os.environ.update({name: value for name, value in ONE_THREAD.items() if name == "NPROC" or name not in os.environ})
-    _limit(len(sys.modules))
-
-
-def _xla_has_begun() -> bool:
-    """Whether JAX has made its client; importing it does not."""
-    bridge = sys.modules.get("jax._src.xla_bridge")  # JAX has no public question for this
-    return bridge is not None and bool(getattr(bridge, "_backends", True))
+    os.environ["NPROC"] = "1"
 
 
 @lru_cache(maxsize=1)
-def _limit(modules: int) -> None:
-    """Limit the thread pools loaded so far; looked at again only once more modules, and perhaps pools, were imported."""
+def _pools(modules: int) -> ThreadpoolController:
+    """The thread pools loaded so far; looked for again only once more modules, and perhaps pools, were imported."""
     del modules
-    ThreadpoolController().limit(limits=1)
+    return ThreadpoolController()

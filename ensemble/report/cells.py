@@ -65,6 +65,7 @@ def draw_shares(ax: Axes, weights: xr.DataArray, looks: Mapping[str, Look], titl
     ax.set_xticks(at, [f"{each:g}" for each in leads])
     ax.grid(visible=False)
     ax.spines["bottom"].set_bounds(-0.5, at[-1] + 0.5)
+    ax.xaxis.label.set_x((1 - room / width) / 2)
     return ax
 
 

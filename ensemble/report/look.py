@@ -138,3 +138,4 @@ def name_lines(ax: Axes, ends: Mapping[str, tuple[float, float]], styles: Mappin
     ax.add_patch(Rectangle((last + 0.05 * (text - last), bottom), end - last, top - bottom, facecolor="white", zorder=1))
     ax.add_collection(LineCollection(leaders, colors=[styles[name].colour for name in ends], linewidths=0.5), autolim=False)
     ax.spines["bottom"].set_bounds(first, last)
+    ax.xaxis.label.set_x((1 - room) / 2)

@@ -25,13 +25,16 @@ Panels = np.ndarray[Any, np.dtype[Any]]  # of Axes
 
 
 class BestMap(NamedTuple):
-    """(latitude, longitude): the number of the best of `models`, -1 on land, and its `score`; the weight of each point."""
+    """(latitude, longitude): the number of the best of `models`, -1 on land, and its `score`.
+
+    `shares` of the area on which each is the best, the largest first.
+    """
 
     title: str
     models: tuple[str, ...]
     winner: xr.DataArray
     score: xr.DataArray
-    area: xr.DataArray
+    shares: dict[str, float]
 
     @classmethod
     def of(cls, run: Run, score: str, lead_time: Any = None) -> BestMap:
@@ -50,22 +53,17 @@ class BestMap(NamedTuple):
         winner = bad.argmin("model").where(values.notnull().any("model"), -1)
         best = values.isel(model=winner.clip(0)).where(winner >= 0).drop_vars(["model", "kind", "members"], errors="ignore")
         field = run.study.domain.fields[run.study.target]
-        area = xr.DataArray(field.area, dims=field.dims, coords=dict(field.coords)).reindex_like(best)
-        return cls(when, tuple(str(name) for name in values["model"].values), winner, best.assign_attrs(values.attrs), area)
+        area = xr.DataArray(field.area, dims=field.dims, coords=dict(field.coords)).sel(
+            latitude=best["latitude"], longitude=best["longitude"]
+        )
+        names = tuple(str(name) for name in values["model"].values)
+        return cls(when, names, winner, best.assign_attrs(values.attrs), _shares(names, winner.values, area.transpose(*best.dims).values))
 
     @property
     def aspect(self) -> float:
         """Height by width of the map, a degree of latitude being as long as one of longitude."""
         spans = [float(np.ptp(self.winner[name].values)) + _spacing(self.winner[name]) for name in ("latitude", "longitude")]
         return float(np.clip(spans[0] / spans[1], 0.2, 1.5))
-
-    @property
-    def shares(self) -> dict[str, float]:
-        """The share of the area on which each model is the best, the largest first."""
-        area = self.area.where(self.winner >= 0, 0.0)
-        total = float(area.sum())
-        shares = {name: float(area.where(self.winner == i, 0.0).sum()) / total for i, name in enumerate(self.models)}
-        return dict(sorted(((name, share) for name, share in shares.items() if share > 0), key=lambda item: -item[1]))
 
 
 def drawable(run: Run) -> bool:
@@ -96,7 +94,7 @@ def draw_maps(
     chosen = run.maps["lead_time"].values[picked(run.maps)] if lead_times is None else lead_times
     maps = [BestMap.of(run, score, lead) for lead in chosen]
     seen = [name for name in looks if any(name in best.shares for best in maps)]
-    height, between, above = 6.0 * maps[0].aspect, 0.33, 0.75  # inches, as all that follows
+    height, between, above = 6.0 * maps[0].aspect, 0.33, 0.9  # inches, as all that follows
     below = 0.45 + max(0.2 * -(-(len(seen) + 1) // 4), 0.55)
     total = below + len(maps) * (height + between) - between + above
     figure = make((13, total))
@@ -120,8 +118,8 @@ def draw_maps(
     corner = (0.47 / 13, (below - 0.33) / total)
     spare = {"fontsize": SMALL, "frameon": False, "handlelength": 1, "columnspacing": 1.2}
     figure.legend(handles=handles, loc="upper left", bbox_to_anchor=corner, ncols=4, **spare)
-    figure.text(0.55 / 13, 1 - 0.3 / total, "Best model at each point", fontsize=LARGE + 1, fontweight="bold", color=INK)
-    figure.text(3.0 / 13, 1 - 0.3 / total, words.sample(run), fontsize=MEDIUM, color=QUIET)
+    figure.text(0.55 / 13, 1 - 0.28 / total, "Best model at each point", fontsize=LARGE + 1, fontweight="bold", color=INK)
+    figure.text(0.55 / 13, 1 - 0.5 / total, words.sample(run), fontsize=MEDIUM, color=QUIET)
     return panels
 
 
@@ -129,6 +127,12 @@ def _range(scores: Sequence[xr.DataArray]) -> tuple[float, float]:
     """Limits of a colour scale that one odd point does not stretch."""
     values = np.concatenate([each.values[np.isfinite(each.values)] for each in scores])
     return (float(np.quantile(values, 0.01)), float(np.quantile(values, 0.99))) if values.size else (0.0, 1.0)
+
+
+def _shares(names: tuple[str, ...], winner: Array, area: Array) -> dict[str, float]:
+    """The share of the area on which each is the best, the largest first; those that are nowhere are left out."""
+    sums = np.bincount(winner.ravel().astype(int) + 1, np.where(winner >= 0, area, 0.0).ravel(), len(names) + 1)[1:]
+    return {names[i]: float(sums[i] / sums.sum()) for i in np.argsort(-sums, kind="stable") if sums[i] > 0}
 
 
 def _mesh(ax: Axes, values: xr.DataArray, **colours: Any) -> Any:

@@ -20,7 +20,7 @@ from ensemble.report.cells import draw_heat, draw_shares
 from ensemble.report.look import Look, dressed, looks, name_lines
 from ensemble.report.maps import BestMap, draw_maps, draw_winners
 from ensemble.report.scatter import draw_costs
-from ensemble.report.standing import combined, costs, ordered, table
+from ensemble.report.standing import combined, costs, ordered, table, unequal
 
 if TYPE_CHECKING:
     from ensemble.results import Run
@@ -94,8 +94,7 @@ class Plots:
 
     def weights(self, *, ax: Sequence[Axes] | None = None) -> Panels:
         """The weights of each combination by lead, as shares of a bar; those that are all equal only where no other is."""
-        every = combined(self.run)
-        shares = {name: values for name, values in every.items() if np.ptp(values.values) > 0} or every
+        shares = unequal(self.run) or combined(self.run)
         if ax is None:
             rows = len(shares)
             figure = self.make((9, max(3.9 * rows, 1)))

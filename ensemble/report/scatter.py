@@ -19,9 +19,7 @@ LEADER = {"arrowstyle": "-", "color": "#8a8a8a", "linewidth": 0.6, "shrinkA": 0,
 Box = tuple[float, float, float, float]  # left, bottom, right, top
 
 
-def draw_costs(
-    ax: Axes, values: xr.DataArray, seconds: Mapping[str, float], looks: Mapping[str, Look], title: str, note: str
-) -> Axes:
+def draw_costs(ax: Axes, values: xr.DataArray, seconds: Mapping[str, float], looks: Mapping[str, Look], title: str, note: str) -> Axes:
     """The mean over leads of `values` (model, lead_time) against `seconds`, and the line below which nothing as cheap is as good."""
     mean = values.mean("lead_time", skipna=False).assign_attrs(values.attrs).dropna("model")
     names = [str(name) for name in mean["model"].values]

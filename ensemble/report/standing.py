@@ -31,6 +31,11 @@ def table(run: Run, score: str = "rmse", region: str = "all", *, reference: str 
     return values.sel(reference=reference or references[0])
 
 
+def main_score(run: Run) -> str:
+    """The score that the page ranks by: rmse, or the first there is."""
+    return "rmse" if "rmse" in run.scores else str(next(name for name, values in run.scores.data_vars.items() if "model" in values.dims))
+
+
 def badness(values: xr.DataArray) -> xr.DataArray:
     """Small where `values` are good, whichever way round the score is read."""
     sign = {"low": 1.0, "high": -1.0}.get(str(values.attrs.get("best")))
@@ -50,8 +55,10 @@ def is_best(values: xr.DataArray) -> xr.DataArray:
 
 
 def nearness(values: xr.DataArray) -> xr.DataArray:
-    """1 for the best of each lead, falling to 0 for what is much worse."""
+    """1 for the best of each lead, falling to 0 for what is much worse; 0 where more is neither better nor worse."""
     bad = badness(values)
+    if values.attrs.get("best") == "neither":
+        return xr.zeros_like(bad)
     behind = bad - bad.min("model")
     much = MUCH * abs(bad.min("model")) if values.attrs.get("best") == "low" else behind.max()
     return (1 - behind / much.where(much > 0, 1.0)).clip(0, 1)
@@ -70,6 +77,11 @@ def combined(run: Run) -> dict[str, xr.DataArray]:
         return {}
     each = {str(name): weight.sel(combination=name) for name in weight["combination"].values}
     return {name: values.isel(model=(values != 0).any("lead_time").values) for name, values in each.items()}
+
+
+def unequal(run: Run) -> dict[str, xr.DataArray]:
+    """The combinations in which not all models count the same at all leads."""
+    return {name: values for name, values in combined(run).items() if values.size and np.ptp(values.values) > 0}
 
 
 def costs(run: Run) -> dict[str, float]:

@@ -13,11 +13,15 @@ QUICK: dict[str, dict[str, Any]] = {
     "climatology": {},
     "climatology_running": {},
     "constructed_analogs": {"modes": 5},
+    "convnet": {"epochs": 2, "seeds": 1, "width": 4, "dilations": (1,)},
     "damped_persistence": {},
     "eof_ridge": {"modes": 5},
+    "hybrid_mixed_layer": {"modes": 4, "width": 4, "seeds": 1, "rounds": 2, "guesses": 1, "substeps": 1},
     "lim": {"modes": 5},
+    "mixed_layer": {"fields": "latitude", "rounds": 2, "guesses": 1, "substeps": 1},
     "mlp": {"rounds": 15, "seeds": 2, "width": 8},
     "persistence": {},
+    "stochastic_mixed_layer": {"members": 3, "modes": 4, "substeps": 1},
 }
 
 

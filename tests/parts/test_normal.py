@@ -10,7 +10,7 @@ import xarray as xr
 from ensemble.chunk import Chunk
 from ensemble.execute import Serial
 from ensemble.fitting import fit
-from ensemble.model import Model, Untrained
+from ensemble.model import Model, Transform, Untrained
 from ensemble.parts import Climatology, Damping, RunningNormal, Then, Trailing
 from ensemble.parts.normal import trailing_mean
 from ensemble.prepare import chunk_of
@@ -80,7 +80,7 @@ def test_a_fit_and_a_forecast_see_the_same_variables() -> None:
     )
     means = fit(Climatology(), [whole], study.domain, Serial(), 0)
 
-    stages = ((Climatology(), means), (RunningNormal(12, 0.5), None), (Trailing(6), None))
+    stages: list[tuple[Transform[Any, Any], Any]] = [(Climatology(), means), (RunningNormal(12, 0.5), None), (Trailing(6), None)]
 
     def seen(chunk: Chunk) -> xr.Dataset:
         for transform, state in stages:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from ensemble import Learnt, Model, Sum, Transform
+from ensemble import Learner, Learnt, Model, Sum, Transform
 from ensemble.chunk import Chunk, known_ahead, windows
 from ensemble.execute import Serial
 from ensemble.fitting import fit
@@ -21,7 +21,7 @@ STUDY = basin_study(model=Damping())
 CHUNK = Trial(STUDY, 0.0).chunks()[0]
 
 
-def state_of(model: Model[Any, Any]) -> Any:
+def state_of(model: Learner[Any, Any]) -> Any:
     return fit(model, [[CHUNK.fresh()]], STUDY.domain, Serial(), 0)
 
 
@@ -77,10 +77,10 @@ class Twice(Transform[Any, Sum]):
         return Learnt(2.0 * total.tree, finished=True)
 
     def apply(self, state: Any, data: xr.Dataset) -> xr.Dataset:
-        return data * state
+        return data * float(state)
 
     def restore(self, state: Any, forecast: xr.Dataset, initial: xr.Dataset) -> xr.Dataset:
-        return forecast / state
+        return forecast / float(state)
 
 
 def test_a_model_in_other_variables_forecasts_in_the_old_ones() -> None:

@@ -1,0 +1,106 @@
+"""The figures of the page: each with a caption for those who see it and a text for those who do not."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from ensemble.report import words
+from ensemble.report.maps import drawable
+from ensemble.report.plots import Plots
+from ensemble.report.standing import badness, main_score, table, unequal
+from ensemble.store import whole
+
+if TYPE_CHECKING:
+    from ensemble.results import Run
+
+DPI = 130
+
+
+class Picture(NamedTuple):
+    """A figure to be drawn, or, once it has been, its place on the page as a data URL in `source`."""
+
+    name: str
+    draw: Callable[[], Any]
+    alt: str
+    caption: str
+    source: str = ""
+
+    def drawn(self, folder: Path) -> Picture:
+        """Draw it once, write `<name>.png` to `folder`, and keep it for the page."""
+        figure = np.ravel(self.draw())[0].figure
+        buffer = io.BytesIO()
+        figure.savefig(buffer, format="png", dpi=DPI)
+        with whole(folder / f"{self.name}.png") as temporary:
+            temporary.write_bytes(buffer.getvalue())
+        return self._replace(source=f"data:image/png;base64,{base64.b64encode(buffer.getvalue()).decode()}")
+
+
+def of_region(run: Run, region: str) -> Iterator[Picture]:
+    """Skill against lead, and bias and the rest of the error apart."""
+    plots, score, n, where = Plots(run, _figure), main_score(run), words.starts(run, region), words.place(region)
+    yield Picture(
+        f"{score}_{region}",
+        lambda: plots.skill(score, region),
+        f"Line chart of {score} against lead time, one line a model, {where}. {_gist(run, score, region)}",
+        f"{score} against lead time, {where}; n = {n}. References are grey and dashed, combinations bold.",
+    )
+    if {"bias", "centred_rmse"} <= set(run.scores):
+        yield Picture(
+            f"bias_{region}",
+            lambda: plots.bias(region),
+            f"Two line charts against lead time, one line a model, {where}: bias, and the error that is left without it.",
+            f"Bias, which a correction could mend (left), and the error that is left when the bias of each point is taken out (right), "
+            f"{where}; n = {n}.",
+        )
+
+
+def of_run(run: Run) -> Iterator[Picture]:
+    """Those that belong to no region: maps, cost, weights."""
+    plots, score, n = Plots(run, _figure), main_score(run), words.starts(run)
+    if drawable(run) and score in run.maps:
+        yield Picture(
+            "maps",
+            lambda: plots.maps(score),
+            f"Maps at a few leads: left, which model has the best {score} at each point; right, its {score} there.",
+            f"Which model has the best {score} at each point, and its {score} there; n = {n} at each point. The best of many is picked "
+            "after the fact: where models are close the colour is chance, and the score on the right flatters.",
+        )
+    yield Picture(
+        "cost",
+        lambda: plots.cost(score),
+        f"Scatter chart of mean {score} against wall time in seconds, one point a model; the table below holds the numbers.",
+        f"Mean {score} over all leads against the wall time of fit and forecasts, compiling included; n = {n}. A combination costs what "
+        "its models cost.",
+    )
+    if unequal(run):
+        starts = len(run.study.starts(run.study.validate))
+        yield Picture(
+            "weights",
+            plots.weights,
+            "Bar charts of the weights of each combination by lead time; the tables below hold the numbers.",
+            f"Weights by lead time, learnt from the validation period; n = {starts} starts.",
+        )
+
+
+def _figure(size: tuple[float, float]) -> Figure:
+    return Figure(figsize=size)
+
+
+def _gist(run: Run, score: str, region: str) -> str:
+    """Who is best at the two ends of a skill figure."""
+    values = table(run, score, region)
+    bad, places, unit = badness(values).fillna(np.inf), words.decimals(values), words.unit(values.attrs)
+    found = []
+    for when, i in (("first", 0), ("last", -1)):
+        best = int(np.argmin(bad.values[:, i]))
+        found.append(
+            f"Best at the {when} lead: {values['model'].values[best]}, {words.number(float(values[best, i]), places)} {unit}".rstrip()
+        )
+    return ". ".join(found) + "."
