@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import logging
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -79,6 +80,9 @@ def _made(cluster: Mapping[str, Any]) -> Any:
 
 
 def _local(workers: int | None = None, **options: Any) -> LocalCluster:
-    """Processes on this machine, one thread each; their libraries are held to it before they are imported."""
-    options = {"dashboard_address": ":0", "threads_per_worker": 1, "env": ONE_THREAD, **options}
+    """Processes on this machine, one thread each; their libraries are held to it before they are imported.
+
+    Dask's own log is quiet: what fails is reported by the run, once, with its reason.
+    """
+    options = {"dashboard_address": ":0", "threads_per_worker": 1, "env": ONE_THREAD, "silence_logs": logging.CRITICAL, **options}
     return LocalCluster(n_workers=workers, processes=True, **options)

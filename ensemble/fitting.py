@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from ensemble.chunk import Chunk
 from ensemble.execute import Executor
 from ensemble.model import Learner, State
+from ensemble.sums import tree_map
 from ensemble.task import Domain
 
 
@@ -20,4 +23,9 @@ def fit(learner: Learner[State, Any], shards: Sequence[Sequence[Chunk]], domain:
     while not finished:
         total = executor.fold(learner.summarise, shards, state)
         state, finished = learner.update(state, total)
-    return state
+    return tree_map(_owned, state)  # type: ignore[no-any-return]  # the same tree
+
+
+def _owned(leaf: Any) -> Any:
+    """An array that owns its memory in order: a view and its pickled copy may add up to different last bits."""
+    return np.array(leaf, order="C") if isinstance(leaf, np.ndarray) else leaf

@@ -54,7 +54,7 @@ def plan(study: Study, *, keep_forecasts: bool = False) -> Plan:
 
     def forecasts(period: Period) -> list[dict[str, Unit]]:
         return [
-            {n: Unit(n, "forecast", forecast, (problem, study.framed[n], fits[n], piece), guess=0.5) for n in study.models}
+            {n: Unit(n, "hindcast", forecast, (problem, study.framed[n], fits[n], piece), guess=0.5) for n in study.models}
             for piece in study.pieces(period)
         ]
 

@@ -21,7 +21,7 @@ import numpy as np
 import xarray as xr
 
 from ensemble.errors import InputError
-from ensemble.task import Array, Domain
+from ensemble.task import Array, Domain, unit_of
 
 
 @contextmanager
@@ -133,7 +133,7 @@ def labelled(data: xr.Dataset, step: np.timedelta64) -> xr.Dataset:
 
     A lead is a `timedelta64` where a step has a fixed length, and a whole number with `units` where it has not.
     """
-    unit, count = np.datetime_data(step)
+    unit, count = unit_of(step)
     leads = data["lead_time"].values
     attrs = {"standard_name": "forecast_period", "long_name": "lead time; 1 is the first step after the issue time", "axis": "T"}
     if unit in "YM":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
@@ -135,6 +136,9 @@ def _check(study: Study) -> None:
                 f"{name}: no forecast with leads up to {max(study.lead_times)} fits in {_day(period.first)} to {_day(period.last)} "
                 f"with {study.history} steps of the data before it; make the period longer or the leads shorter"
             )
+    for name in (*study.models, *study.combinations):
+        if not re.fullmatch(r"[A-Za-z]\w*", name):
+            raise InputError(f"models: {name!r} cannot be a name; use letters, digits and underscores, a letter first")
     both = set(study.models) & set(study.combinations)
     if both:
         raise InputError(f"combine: {sorted(both)[0]} is also the name of a model; give it another name")

@@ -125,7 +125,7 @@ class Network(Gradient):
         area = xr.DataArray(field.area, dims=field.dims).transpose(*MAP).values.astype(np.float32)
         longitude = np.asarray(field.coords["longitude"], dtype=float)
         around = np.isclose(np.ptp(longitude) + np.diff(longitude).mean(), 360, atol=0.1)
-        return {"place": place(field), "area": area, "around": np.float32(around), "lead_times": domain.lead_times}
+        return {"place": place(field), "area": area, "around": np.asarray(around, dtype=np.float32), "lead_times": domain.lead_times}
 
     def maps(self, initial: xr.Dataset) -> tuple[Array, Array]:
         """The lags and the mean of a year (init_time, latitude, longitude, lag), zero on land; the season (init_time, 2)."""
@@ -181,7 +181,7 @@ class Convnet(Composed):
     seeds: int = 2
     epochs: int = 40
     batches: int = 3
-    patience: int = 10
+    patience: int = 4
     holdout: float = 0.2
     rate: float = 3e-3
     decay: float = 1e-2

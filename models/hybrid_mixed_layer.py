@@ -1,4 +1,12 @@
-"""Hybrid mixed layer."""
+"""Hybrid mixed layer: a mixed layer of ten numbers, and what a small network, trained through it, adds to its tendency.
+
+T(t + 1) = F(T(t)) + E' [L(m) z + B tanh(A (z, m) + a)], F a month of `mixed_layer` as Gauss-Newton fits it to the whole sea, z
+the leading components of T, E' their patterns, L a linear operator that follows the month m by an annual harmonic. The error of
+all leads is differentiated through the whole forecast, physics and network alike, so that the correction learns what it does
+to the months after (learning inside the solver: Um et al. 2020, arXiv 2007.00016; Kochkov et al. 2021,
+doi 10.1073/pnas.2101784118). Replicas begun from different seeds are the members. Unit: that of the variable. Assumes that what
+the physics lacks, El Nino first of all, shows in the large patterns and was seen in the training years.
+"""
 
 from __future__ import annotations
 
@@ -20,36 +28,37 @@ physics = load("mixed_layer")
 
 
 def tendency(parameters: Any, z: jax.Array, season: jax.Array) -> jax.Array:
-    """(start, mode), (start, 3): what is added in a step, as components."""
+    """(start, mode), (start, harmonic) -> (start, mode): what is added in a step."""
     linear = jnp.einsum("ns,skl,nk->nl", season, parameters["linear"], z)
     hidden = jnp.tanh(jnp.concatenate([z, season[:, 1:]], axis=1) @ parameters["w1"] + parameters["b1"])
     return linear + hidden @ parameters["w2"]
 
 
-def rollout(parameters: Any, fixed: Any, x: jax.Array, months: jax.Array, substeps: int) -> jax.Array:
-    where = fixed["grid"]
-    rows = len(where.mask)
-    weights = physics.stencil(fixed["common"] + parameters["fields"], where, substeps)
+def path(parameters: Any, fixed: Any, x: Any, months: Any, substeps: int) -> jax.Array:
+    """(start, point) through `months` (start, step) -> (step, start, point)."""
+    where, season = fixed["grid"], jnp.asarray(physics.SEASON, jnp.float32)
+    weights = physics.stencil(fixed["common"] + parameters["terms"], where, substeps)
     adjoint = jax.lax.stop_gradient(physics.transposed(weights, where))
 
     def on(x: jax.Array, at: jax.Array) -> tuple[jax.Array, jax.Array]:
-        learnt = tendency(parameters, x @ fixed["into"].T, fixed["season"][at]) @ fixed["out"]
-        x = physics.step(weights[at], adjoint[at], x, rows, substeps) + learnt
+        added = tendency(parameters, x @ fixed["into"].T, season[at]) @ fixed["out_of"]
+        x = physics.step(weights[at], adjoint[at], x, len(where.mask), substeps) + added
         return x, x
 
-    return jax.lax.scan(on, x, months.T)[1]
+    carried: jax.Array = jax.lax.scan(on, x, months.T)[1]
+    return carried
 
 
 @dataclass(frozen=True)
-class Corrected(Gradient):
-    fields: str
+class Correction(Gradient):
+    """The network, trained through the forecast."""
+
     modes: int
     width: int
     seeds: int
     rounds: int
     rate: float
-    net_rate: float
-    smoothness: float
+    physics_rate: float
     decay: float
     substeps: int
 
@@ -58,31 +67,22 @@ class Corrected(Gradient):
         return Descent(rounds=self.rounds, seeds=self.seeds)
 
     def optimiser(self) -> optax.GradientTransformation:
-        rates = {"physics": optax.adam(self.rate), "network": optax.adam(self.net_rate)}
-        return optax.multi_transform(rates, lambda tree: {name: "physics" if name == "fields" else "network" for name in tree})
+        rates = {name: self.physics_rate if name == "terms" else self.rate for name in ("terms", "linear", "w1", "b1", "w2")}
+        return optax.multi_transform({name: optax.adam(rate) for name, rate in rates.items()}, {name: name for name in rates})
 
-    def begin(self, known: Any, domain: Domain, seed: int) -> Learnt[Training]:
+    def begin(self, known: tuple[Any, ...], domain: Domain, seed: int) -> Learnt[Training]:
+        """The start, from Patterns and a Guess."""
         patterns, guess = known
-        root = np.sqrt(patterns.field.area / patterns.field.area.max())
-        vectors = np.zeros((self.modes, *root.shape))
-        vectors[:, patterns.field.mask] = patterns.vectors
-        safe = np.where(root > 0, root, 1)
-        size = np.sqrt(patterns.field.mask.sum())
-        w = np.sqrt(patterns.field.area[patterns.field.mask] / patterns.field.area[patterns.field.mask].mean())
-        into, out = np.zeros((2, self.modes, *root.shape), np.float32)
-        into[:, patterns.field.mask] = patterns.vectors * w / size
-        out[:, patterns.field.mask] = patterns.vectors / w * size
-        angle = 2 * np.pi * np.arange(12) / 12
-        season = np.stack([np.ones(12), np.cos(angle), np.sin(angle)], axis=1).astype(np.float32)
-        fixed = {"grid": guess.grid, "common": guess.terms.astype(np.float32), "into": physics.flat(into), "out": physics.flat(out), "season": season}
         state, finished = self.start(domain, seed)
-        return Learnt(state._replace(fixed=fixed), finished)
+        into, out_of = _projections(patterns)
+        return Learnt(
+            state._replace(fixed={"grid": guess.grid, "common": guess.terms.astype(np.float32), "into": into, "out_of": out_of}), finished
+        )
 
     def parameters(self, domain: Domain, key: jax.Array) -> Any:
-        latitudes, longitudes = domain.fields[domain.target].mask.shape
         first, second = jax.random.split(key)
         return {
-            "fields": jnp.zeros({"point": (10, latitudes, longitudes), "latitude": (10, latitudes, 1), "uniform": (10, 1, 1)}[self.fields]),
+            "terms": jnp.zeros((len(physics.REST), len(domain.fields[domain.target].mask), 1)),
             "linear": jnp.zeros((3, self.modes, self.modes)),
             "w1": jax.random.normal(first, (self.modes + 2, self.width)) / np.sqrt(self.modes + 2),
             "b1": jnp.zeros(self.width),
@@ -94,48 +94,57 @@ class Corrected(Gradient):
 
     def loss(self, parameters: Any, fixed: Any, inputs: Any, keys: Any) -> jax.Array:
         x, months, y = inputs
-        where = fixed["grid"]
-        ahead = rollout(parameters, fixed, x, months, self.substeps)[where.lead_times - 1]
-        wrong = jnp.mean(jnp.sum(where.area * (ahead.swapaxes(0, 1) - y) ** 2, axis=-1), axis=1)
+        made = path(parameters, fixed, x, months, self.substeps)
         size = sum(jnp.sum(parameters[name] ** 2) for name in ("linear", "w1", "w2"))
-        return wrong + self.smoothness * physics.roughness(parameters["fields"], where) + self.decay * size
+        wrong: jax.Array = physics.squared_error(made, fixed["grid"], y)
+        return wrong + self.decay * size
 
     def forecast(self, state: Training, initial: xr.Dataset, lead_times: Array, forcing: xr.Dataset, seed: int) -> xr.Dataset:
-        (name,) = initial.data_vars
         where = state.fixed["grid"]
         months = physics.calendar(where, initial, int(max(lead_times)))
-        ahead = _members(state.best, state.fixed, physics.state_of(initial, name), months, self.substeps)
-        values = np.asarray(ahead, dtype=float).transpose(2, 1, 0, 3)[:, lead_times - 1]
-        values = np.where(where.mask, physics.unflat(values, where), np.nan)
-        dims = ("init_time", "lead_time", "member", *initial[name].dims[2:])
-        return xr.Dataset({name: (dims, values)}, {"init_time": initial["init_time"], "lead_time": lead_times, "member": np.arange(self.seeds)})
+        made = np.asarray(_members(state.best, state.fixed, physics.last_seen(initial), months, self.substeps))
+        forecast: xr.Dataset = physics.forecast_of(made.transpose(2, 1, 0, 3)[:, lead_times - 1], where, initial, lead_times)
+        return forecast
 
 
 @partial(jax.jit, static_argnames="substeps")
 def _members(parameters: Any, fixed: Any, x: Any, months: Any, substeps: int) -> jax.Array:
     """(member, step, start, point)."""
-    return jax.vmap(lambda each: rollout(each, fixed, x, months, substeps))(parameters)
+    return jax.vmap(lambda each: path(each, fixed, x, months, substeps))(parameters)
+
+
+def _projections(patterns: Any) -> tuple[Array, Array]:
+    """(mode, point): from a field to components of order one, and back."""
+    field = patterns.field
+    root = np.sqrt(field.area[field.mask] * field.mask.sum())
+    into, out_of = np.zeros((2, len(patterns.vectors), *field.mask.shape), np.float32)
+    into[:, field.mask] = patterns.vectors * root / np.sqrt(root.size)
+    out_of[:, field.mask] = patterns.vectors / root * np.sqrt(root.size)
+    return physics.flat(into), physics.flat(out_of)
 
 
 @dataclass(frozen=True)
 class HybridMixedLayer(Composed):
     """Settings.
+
+    modes: number of EOFs that the network sees and moves. width: hidden units. seeds: replicas, the members of the forecast.
+    rounds: full-batch steps of Adam; few, for the network soon learns the training years by heart. rate: its learning rate.
+    decay: weight of the squared weights beside the squared error in units of the variance.
+    guesses, substeps: of the physics, see `mixed_layer`.
     """
 
-    fields: str = "latitude"
     modes: int = 8
     width: int = 16
     seeds: int = 3
     rounds: int = 15
-    rate: float = 0.03
-    net_rate: float = 5e-3
-    smoothness: float = 1e-3
+    rate: float = 5e-3
+    physics_rate: float = 0.03
     decay: float = 1e-4
-    substeps: int = 3
     guesses: int = 3
+    substeps: int = 2
 
     kind = "hybrid"
 
     def build(self) -> Model[Any, Any]:
-        learner = Corrected(self.fields, self.modes, self.width, self.seeds, self.rounds, self.rate, self.net_rate, self.smoothness, self.decay, self.substeps)
-        return Then(Scaled(), physics.InTurn((Eof(self.modes), physics.GaussNewton(self.substeps, self.guesses)), learner))
+        network = Correction(self.modes, self.width, self.seeds, self.rounds, self.rate, self.physics_rate, self.decay, self.substeps)
+        return Then(Scaled(), physics.InTurn((Eof(self.modes), physics.GaussNewton(self.substeps, self.guesses)), network))

@@ -190,7 +190,7 @@ def test_learning_from_after_the_training_period_is_found() -> None:
             return Learnt({"factor": source.read(source.times[-1:])["sst"].values[0, 0, :1]}, finished=True)
 
     NOW: list[Source] = [Basin()]
-    trial = Trial(basin_study(model=Peeks()), 1e-3)
+    trial = Trial(basin_study(model=Peeks()))
     assert np.isfinite(trial.made).any()
     NOW.append(Changed(Basin(), Basin().times[60]))  # as it would be read, had the future been different
     with pytest.raises(AssertionError, match="after the training period"):
@@ -199,7 +199,7 @@ def test_learning_from_after_the_training_period_is_found() -> None:
 
 def test_a_forecast_that_leans_on_later_starts_is_found() -> None:
     with pytest.raises(AssertionError, match="changes a forecast that was issued by then"):
-        the_future_is_unknown(Trial(basin_study(model=Averages()), 1e-3))
+        the_future_is_unknown(Trial(basin_study(model=Averages())))
 
 
 @pytest.mark.parametrize("name", SCORES)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -56,17 +57,19 @@ def _show(run: ens.Run) -> None:
     score = "rmse" if "rmse" in scores else str(next(iter(scores.data_vars)))
     unit = scores[score].attrs["units"]
     shown = sorted({0, len(leads) // 4, len(leads) // 2, len(leads) - 1})
-    table = Table(title=escape(f"{scores[score].attrs['long_name']} [{unit}], all points, {int(scores['n_starts'].max())} starts"))
-    for column in ("model", "kind", "mean", *(f"lead {leads[i]}" for i in shown)):
-        table.add_column(column, justify="left" if column in ("model", "kind") else "right", no_wrap=True)
+    table = Table(
+        box=box.SIMPLE_HEAD,
+        title=escape(f"{scores[score].attrs['long_name']} [{unit}], all points, {int(scores['n_starts'].max())} starts"),
+    )
+    table.add_column("model", overflow="fold")
+    for column in ("mean", *(f"lead {leads[i]}" for i in shown)):
+        table.add_column(column, justify="right", min_width=6)
+    table.add_column("kind")
     for each in run.ranking(score):
         name = str(each["model"].values)
         values = scores[score].sel(model=name, region="all").values
-        table.add_row(name, str(each["kind"].values), f"{float(each):.4f}", *(f"{values[i]:.3f}" for i in shown))
-    console = Console()
-    console.print(table)
+        table.add_row(name, f"{float(each):.4f}", *(f"{values[i]:.3f}" for i in shown), str(each["kind"].values))
+    Console().print(table)
     for failure in run.failures:
-        console.print(f"failed: {failure.model} in {failure.phase}: {failure.reason}", markup=False)
-    console.print(
-        f"{run.seconds:.0f} s on {run.workers} workers; report: {run.folder and run.folder / 'report.html'}", markup=False, soft_wrap=True
-    )
+        print(f"failed: {failure.model} in {failure.phase}: {failure.reason}")
+    print(f"{run.seconds:.0f} s on {run.workers} workers; report: {run.folder and run.folder / 'report.html'}")

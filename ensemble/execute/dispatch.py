@@ -12,90 +12,19 @@ import logging
 import math
 import queue
 import time
-import traceback
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from distributed import Client, Future
 
 from ensemble.execute.cost import Done, measured
+from ensemble.execute.unit import Failure, Unit, Watcher, failure_of, filled, inherited
 
 log = logging.getLogger("ensemble")
 
 SHORT = 0.5  # seconds: below this a worker is given a second unit to have at hand
 LOOK_AGAIN = 2.0  # seconds between looks for workers that came or went
-
-
-class Failure(NamedTuple):
-    """Why a unit has no value: its own error, or that of a unit it needed."""
-
-    model: str
-    phase: str
-    reason: str
-    trace: str
-
-
-@dataclass(frozen=True, eq=False)
-class Unit:
-    """`function(*arguments)`; units among the arguments (or in lists and dicts there) stand for their `Done` values.
-
-    A unit with `tolerant` runs even where some of those failed, and gets their `Failure`; another fails with them.
-    """
-
-    model: str
-    phase: str
-    function: Callable[..., Any]
-    arguments: tuple[Any, ...]
-    guess: float = 1.0  # seconds, until units of this model and phase have been measured
-    tolerant: bool = False
-    keep: bool = False  # the caller wants the value itself
-    needs: tuple[Unit, ...] = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "needs", tuple(_units(self.arguments)))
-
-
-class Watcher(Protocol):
-    """Somebody who is told how the run goes."""
-
-    def began(self, unit: Unit) -> None: ...
-
-    def ended(self, unit: Unit, outcome: Done[Any] | Failure | None) -> None: ...
-
-
-class Dispatcher(Protocol):
-    """A place to run units; returns what became of those with `keep`, and every failure."""
-
-    def run(self, units: Sequence[Unit], watcher: Watcher) -> dict[Unit, Done[Any] | Failure]: ...
-
-
-def _units(arguments: Any) -> Iterable[Unit]:
-    if isinstance(arguments, Unit):
-        yield arguments
-    elif isinstance(arguments, Mapping):
-        for each in arguments.values():
-            yield from _units(each)
-    elif type(arguments) in (list, tuple):
-        for each in arguments:
-            yield from _units(each)
-
-
-def _filled(arguments: Any, values: Mapping[Unit, Any]) -> Any:
-    """`arguments` with each unit replaced by its value."""
-    if isinstance(arguments, Unit):
-        return values[arguments]
-    if isinstance(arguments, Mapping):
-        return {key: _filled(each, values) for key, each in arguments.items()}
-    if type(arguments) in (list, tuple):
-        return type(arguments)(_filled(each, values) for each in arguments)
-    return arguments
-
-
-def _failure(unit: Unit, error: BaseException) -> Failure:
-    reason = f"{type(error).__name__}: {error}".splitlines()[0]
-    return Failure(unit.model, unit.phase, reason, "".join(traceback.format_exception(error)))
 
 
 class Here:
@@ -106,21 +35,15 @@ class Here:
         values: dict[Unit, Any] = {}
         for unit in units:
             watcher.began(unit)
-            values[unit] = _inherited(unit, values) or self._one(unit, values)
+            values[unit] = inherited(unit, values) or self._one(unit, values)
             watcher.ended(unit, values[unit])
         return {unit: value for unit, value in values.items() if unit.keep or isinstance(value, Failure)}
 
     def _one(self, unit: Unit, values: Mapping[Unit, Any]) -> Any:
         try:
-            return measured(unit.model, unit.phase, unit.function, *_filled(unit.arguments, values))
+            return measured(unit.model, unit.phase, unit.function, *filled(unit.arguments, values))
         except Exception as error:
-            return _failure(unit, error)
-
-
-def _inherited(unit: Unit, outcomes: Mapping[Unit, Any]) -> Failure | None:
-    """The failure of something that the unit cannot do without."""
-    failed = [outcomes[need] for need in unit.needs if isinstance(outcomes[need], Failure)]
-    return failed[0] if failed and not unit.tolerant else None
+            return failure_of(unit, error)
 
 
 class OnDask:
@@ -200,11 +123,11 @@ class _Flight:
         return self.seconds.get((unit.model, unit.phase), unit.guess)
 
     def _submit(self, unit: Unit, worker: str) -> None:
-        inherited = _inherited(unit, self.outcomes)
-        if inherited is not None:
-            self._end(unit, inherited)
+        failed = inherited(unit, self.outcomes)
+        if failed is not None:
+            self._end(unit, failed)
             return
-        arguments = _filled(unit.arguments, self.outcomes)
+        arguments = filled(unit.arguments, self.outcomes)
         future = self.client.submit(
             measured, unit.model, unit.phase, unit.function, *arguments,
             key=(f"{unit.model}-{unit.phase}-{self.run_id}", self.order[unit]), workers=[worker], allow_other_workers=True, pure=False,
@@ -227,7 +150,7 @@ class _Flight:
             self.place[unit] = worker
             self._end(unit, future)
         else:
-            self._end(unit, _failure(unit, future.exception() or RuntimeError(f"the task was {future.status}")))
+            self._end(unit, failure_of(unit, future.exception() or RuntimeError(f"the task was {future.status}")))
 
     def _end(self, unit: Unit, outcome: Future[Any] | Failure) -> None:
         self.outcomes[unit] = outcome

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 import sys
 from functools import cache
 from pathlib import Path
@@ -55,7 +57,7 @@ def _content(run: Run, figures: Path) -> dict[str, Any]:
         "title": study.name, "target": study.target, "note": study.note, "run": run, "study": study,
         "answer": remarks.answer(run), "also": remarks.also(run),
         "failures": remarks.failures(run), "traces": {each.model: each.trace for each in run.failures},
-        "remarks": [*remarks.first_lead(run), *remarks.undefined(run), *remarks.cautions(run)],
+        "remarks": [*remarks.first_lead(run), *remarks.cautions(run), *remarks.undefined(run)],
         "regions": [_section(run, str(name), figures) for name in run.scores["region"].values],
         "skill_scores": tables.skill_scores(run, region), "members": tables.members(run, region), "cost": tables.cost(run),
         "weights": tables.weights(run), "equal": remarks.equal_weights(run),
@@ -74,9 +76,10 @@ def _section(run: Run, region: str, figures: Path) -> Section:
 
 def _leads(run: Run) -> str:
     leads, unit = words.leads(run.scores["lead_time"])
-    return f"{leads[0]:g} to {leads[-1]:g} {unit}" if len(leads) > 1 else words.lead(leads[0], unit)
+    return f"{leads[0]:g} to {leads[-1]:g} {unit}" if len(leads) > 1 else words.lead(leads[0], unit).removeprefix("lead ")
 
 
-def _licence(source: object) -> str:
-    """What the module of a data source says of it, licence included."""
-    return (getattr(sys.modules.get(type(source).__module__), "__doc__", None) or "").strip()
+def _licence(source: object) -> list[str]:
+    """What the module of a data source says of it, licence included, as paragraphs; a line that begins `Word:` begins one."""
+    text = inspect.cleandoc(getattr(sys.modules.get(type(source).__module__), "__doc__", None) or "")
+    return [" ".join(each.split()) for each in re.split(r"\n\s*\n|\n(?=[A-Z]\w+:)", text) if each.strip()]

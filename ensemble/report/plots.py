@@ -15,6 +15,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from ensemble.errors import InputError
 from ensemble.report import words
 from ensemble.report.cells import draw_heat, draw_shares
 from ensemble.report.look import Look, dressed, looks, name_lines
@@ -95,9 +96,11 @@ class Plots:
     def weights(self, *, ax: Sequence[Axes] | None = None) -> Panels:
         """The weights of each combination by lead, as shares of a bar; those that are all equal only where no other is."""
         shares = unequal(self.run) or combined(self.run)
+        if not shares:
+            raise InputError("weights: the run has no combination; give the study one, as in `combine: [mean]`")
         if ax is None:
             rows = len(shares)
-            figure = self.make((9, max(3.9 * rows, 1)))
+            figure = self.make((9, 3.9 * rows))
             ax = [figure.add_axes((0.065, (rows - 1 - i + 0.13) / rows, 0.92, 0.7 / rows)) for i in range(rows)]
         study = self.run.study
         note = f"learnt from n = {len(study.starts(study.validate))} starts; verifying {words.span(study.validate, study.data.step)}"
@@ -113,7 +116,9 @@ class Plots:
         for name in [name for name in self._looks if name in values["model"].values]:
             line = values.sel(model=name).values
             if np.isfinite(line).any():
-                ax.plot(leads, line, label=name, markersize=4.5, **self._looks[name].line)
+                style = self._looks[name].line
+                alone = {"marker": style["marker"] or "o"} if len(leads) == 1 else {}  # no line to be seen
+                ax.plot(leads, line, label=name, markersize=4.5, **style | alone)
                 last = np.flatnonzero(np.isfinite(line))[-1]
                 ends[name] = (float(leads[last]), float(line[last]))
         if not ends:

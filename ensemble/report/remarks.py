@@ -106,19 +106,22 @@ def first_lead(run: Run) -> list[Remark]:
 
 
 def undefined(run: Run) -> list[Remark]:
-    """Scores that are NaN, for which models, and why."""
-    found = []
+    """Scores that are NaN, for which models, and why; those of the same models and reason together."""
+    found: dict[tuple[str, str], list[str]] = {}
     for score, values in run.scores.data_vars.items():
         if "model" in values.dims:
-            missing = values.isnull().any([dim for dim in values.dims if dim != "model"])
-            names = [str(name) for name in values["model"].values[missing.values]]
+            missing = values.isnull().any([dim for dim in values.dims if dim != "model"]).values
+            names = [str(name) for name in values["model"].values[missing]]
             why = _UNDEFINED.get(str(score), "nothing was counted, or the score has no value there")
             if names:
-                whom = "every model" if len(names) == values.sizes["model"] else words.listed(names)
-                found.append(
-                    Remark(f"{score} is undefined (NaN, a dash in the tables) for {whom}", f"Because {why}. It is not counted as zero.")
-                )
-    return found
+                found.setdefault((why, "every model" if missing.all() else words.listed(names)), []).append(str(score))
+    return [
+        Remark(
+            f"{words.listed(scores)} {'is' if len(scores) == 1 else 'are'} undefined (NaN, a dash in the tables)",
+            f"For {names}: {why}. An undefined score is left out of rankings and not counted as zero.",
+        )
+        for (why, names), scores in found.items()
+    ]
 
 
 def cautions(run: Run) -> list[Remark]:
@@ -127,14 +130,14 @@ def cautions(run: Run) -> list[Remark]:
     length = words.years(study.validate, study.data.step)
     if length < FEW:
         text = (
-            f"{words.span(study.validate, study.data.step)}, {len(study.starts(study.validate))} starts. Neighbouring starts share most of "
-            "their weather, so there are few independent events in it: weights, and settings chosen on it, may owe much to chance."
+            f"{words.span(study.validate, study.data.step)}, {len(study.starts(study.validate))} starts. Neighbouring starts verify on "
+            "nearly the same times, so there are few independent events in it: weights, and settings chosen on it, may owe much to chance."
         )
-        found.append(Remark(f"The validation period has few independent years: {length:.3g}", text))
+        found.append(Remark(f"The validation period has few independent years: {length:.2g}", text))
     length = words.years(study.test, study.data.step)
     if length < FEW:
         text = f"{words.starts(run)} overlap in time and are not as many independent cases; read small differences with care."
-        found.append(Remark(f"The test period spans {length:.3g} years", text[:1].upper() + text[1:]))
+        found.append(Remark(f"The test period spans {length:.2g} years", text[:1].upper() + text[1:]))
     found.append(
         Remark("No significance test was made", "Models whose scores stand close together may come out in another order on other years.")
     )

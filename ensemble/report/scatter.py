@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from ensemble.report import words
 from ensemble.report.look import FAINT, GLYPH, SMALL, Look, dressed, size
@@ -27,7 +28,10 @@ def draw_costs(ax: Axes, values: xr.DataArray, seconds: Mapping[str, float], loo
     note = f"{note}; dotted: the best that can be had for the time"
     dressed(ax, title, note, "Wall time of fit and forecasts [s]", f"{words.axis(values)}, mean over leads")
     ax.set_xscale("log")
+    if points and max(x for x, _ in points.values()) < 100 * min(x for x, _ in points.values()):
+        ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    ax.xaxis.set_minor_formatter(NullFormatter())
     if not points:
         return ax
     for name, (x, y) in points.items():

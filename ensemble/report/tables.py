@@ -110,8 +110,9 @@ def members(run: Run, region: str) -> Table | None:
             places = 2 if what == "spread / error" else words.decimals(values)
             mean = float(values.mean("lead_time", skipna=False))
             cells = [Cell(words.number(float(value), places)) for value in [*values.values, mean]]
-            rows.append(_row(run, lines["rmse"].expand_dims("model"), 0, [Cell(what), *cells]))
-    caption = f"Models with members by lead time [{unit}], {words.place(region)}; n = {words.starts(run, region)}."
+            row = _row(run, lines["rmse"].expand_dims("model"), 0, [Cell(what), *cells])
+            rows.append(row._replace(name=f"{name} ({int(run.scores['members'].sel(model=name))})"))
+    caption = f"Models with members (how many) by lead time [{unit}], {words.place(region)}; n = {words.starts(run, region)}."
     return Table(caption, ["", *(f"{lead:g}" for lead in leads), "mean"], rows, [], [])
 
 
@@ -123,11 +124,11 @@ def cost(run: Run) -> Table:
     total = {name: whole.get(name, float(seconds.loc[name].sum() if name in seconds.index else 0.0)) for name in names}
     rows = []
     for name in sorted(names, key=lambda each: -total[each]):
-        phases = {phase: seconds[phase].get(name, 0.0) if phase in seconds else 0.0 for phase in ("fit", "learn", "forecast")}
+        phases = {phase: seconds[phase].get(name, 0.0) if phase in seconds else 0.0 for phase in ("fit", "learn", "hindcast")}
         of = spent.sel(model=name) if name in seconds.index else None
         compiling = float(of["compile_seconds"].sum()) if of is not None else 0.0
         peak = float(of["peak_bytes"].max()) if of is not None else 0.0
-        times = (phases["fit"] + phases["learn"], phases["forecast"], compiling, total[name])
+        times = (phases["fit"] + phases["learn"], phases["hindcast"], compiling, total[name])
         cells = [Cell(words.seconds(float(each))) for each in times]
         rows.append(Row(name, *_shown(run, name), [*cells, Cell(f"{peak / 1e6:,.0f}".replace(",", " ") if peak else words.MISSING)]))
     heads = ["fit [s]", "forecasts [s]", "of which compiling [s]", "total [s]", "peak memory [MB]"]

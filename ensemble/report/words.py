@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 MISSING = "–"
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-_PHASES = {"fit": "in its fit", "forecast": "while forecasting", "learn": "while learning its weights", "score": "while it was scored"}
+_PHASES = {"fit": "in its fit", "hindcast": "while forecasting", "learn": "while learning its weights", "score": "while it was scored"}
 
 
 def unit(attrs: dict[Any, Any]) -> str:

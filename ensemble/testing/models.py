@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -31,14 +31,21 @@ STARTS = 6
 
 @dataclass(frozen=True)
 class Trial:
-    """A model at work on a study; `tolerance` is in standard deviations of the record."""
+    """A model at work on a study; a cut into `shards` may move it by `tolerance` standard deviations of the record."""
 
     study: Study
-    tolerance: float
+    tolerance: float = 1e-3
+    shards: tuple[int, ...] = (2, 3)
+
+    settings: tuple[bytes, ...] = field(init=False)  # as they were before any fit
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "settings", settings_of(self.given))
 
     @property
     def given(self) -> Model[Any, Any]:
-        return self.study.models["model"]
+        model: Model[Any, Any] = self.study.models["model"]
+        return model
 
     @cached_property
     def model(self) -> Model[Any, Any]:
@@ -130,12 +137,15 @@ def settings_are_frozen_and_hashable(trial: Trial) -> None:
     raise AssertionError("a model can be changed after it was made; write @dataclass(frozen=True)")
 
 
+def settings_of(model: Model[Any, Any]) -> tuple[bytes, ...]:
+    """Each field of a dataclass, as bytes."""
+    return tuple(pickle.dumps(getattr(model, name)) for name in getattr(model, "__dataclass_fields__", ()))
+
+
 def settings_stay_as_they_are(trial: Trial) -> None:
     """What is learnt is in the state, never on self."""
-    before = [pickle.dumps(getattr(trial.given, each.name)) for each in fields(trial.given)]  # type: ignore[arg-type]
-    trial.forecast(trial.fit(), trial.starts)
-    after = [pickle.dumps(getattr(trial.given, each.name)) for each in fields(trial.given)]  # type: ignore[arg-type]
-    assert before == after, "fitting or forecasting changed a setting; what is learnt belongs into the state"
+    trial.forecast(trial.state, trial.starts)
+    assert trial.settings == settings_of(trial.given), "fitting or forecasting changed a setting; what is learnt belongs into the state"
 
 
 def a_forecast_is_whole(trial: Trial) -> None:
@@ -146,8 +156,8 @@ def a_forecast_is_whole(trial: Trial) -> None:
 
 def data_stay_as_they_are(trial: Trial) -> None:
     """All models share them; and where there are none, there is no forecast."""
-    watched = Trial(replace(trial.study, models={"model": Watched(trial.given)}), trial.tolerance)
-    watched.forecast(watched.fit(), watched.starts)
+    watched = Trial(_with(trial.study, Watched(trial.given)))
+    watched.forecast(watched.state, watched.starts)
 
 
 def the_same_seed_gives_the_same_bits(trial: Trial) -> None:
@@ -177,7 +187,7 @@ def a_state_is_plain(trial: Trial) -> None:
 def shards_move_last_digits_only(trial: Trial) -> None:
     """How the data are cut is no part of the model."""
     spread = float(trial.study.data.read(trial.study.train.times(trial.study.data.step))[trial.study.target].std("time").mean())
-    for shards in (2, 3):
+    for shards in trial.shards:
         moved = np.nanmax(np.abs(trial.forecast(trial.fit(shards), trial.starts) - trial.made)) / spread
         assert moved <= trial.tolerance, (
             f"cut into {shards} shards the forecast moves by {moved:.2g} standard deviations, more than {trial.tolerance:g}; "
@@ -214,30 +224,32 @@ PROMISES: tuple[Callable[[Trial], None], ...] = (
 
 def check_model(
     model: Model[Any, Any], study: Study | None = None, *, others: Sequence[Model[Any, Any]] = (), tolerance: float = 1e-3,
-    plain_state: bool = True,
+    shards: tuple[int, ...] = (2, 3), plain_state: bool = True,
 ) -> None:  # fmt: skip
     """Raise AssertionError with the promise that `model` breaks, on the data and periods of `study` or on a small invented sea.
 
     `others` are run before and after it: none may move a bit of another. `tolerance`, in standard deviations of the record, is
-    how far a cut into shards may move a forecast; `plain_state=False` lets a foreign estimator be a state.
+    how far a cut into `shards` may move a forecast; `plain_state=False` lets a foreign estimator be a state.
     """
-    trial = Trial(basin_study(model=model) if study is None else replace(study, models={"model": model}, combinations={}), tolerance)
+    trial = Trial(basin_study(model=model) if study is None else _with(study, model), tolerance, shards)
     for promise in PROMISES:
         promise(trial)
     if plain_state:
         a_state_is_plain(trial)
     for other in others:
-        models_leave_each_other_alone(trial, Trial(replace(trial.study, models={"model": other}), tolerance))
+        models_leave_each_other_alone(trial, Trial(_with(trial.study, other)))
+
+
+def _with(study: Study, model: Model[Any, Any]) -> Study:
+    return replace(study, models={"model": model}, combinations={})
 
 
 def models_leave_each_other_alone(trial: Trial, other: Trial) -> None:
     """A global setting that one of them changes would show."""
-    for first, second in ((trial, other), (other, trial)):
-        before = first.made
-        second.forecast(second.fit(), second.starts)
-        after = first.forecast(first.fit(), first.starts)
-        words = f"{type(first.given).__name__} forecasts differently once {type(second.given).__name__} has run in the same process"
-        assert same_bits(before, after), words
+    before = trial.made, other.made
+    for one, made, beside in ((trial, before[0], other), (other, before[1], trial)):
+        same = same_bits(made, one.forecast(one.fit(), one.starts))
+        assert same, f"{type(one.given).__name__} forecasts differently once {type(beside.given).__name__} has run in the same process"
 
 
 def same_bits(one: Array, other: Array) -> bool:

@@ -65,7 +65,7 @@ def test_two_workers_against_one(tmp_path: Path) -> None:
     for workers in (1, 2):
         with connected(cluster={"local": {"workers": workers}}) as client:
             client.wait_for_workers(workers)
-            inner[workers] = seconds(lambda: ens.run("enso", client=client, show=False))  # noqa: B023
+            inner[workers] = seconds(lambda: ens.run("enso", client=client, show=False))
     print(f"two workers against one: {inner[1] / inner[2]:.2f} over fit, forecast and score; {whole[1] / whole[2]:.2f} over the whole run")
 
 

@@ -46,6 +46,7 @@ CASES = {
     "a lead before the first": (["run", "enso_small", "--set", "leads.from=0"], "leads"),
     "no models": (["run", "enso_small", "--set", "models=[]"], "models"),
     "two models of one name": (["run", "enso_small", "--set", "models=[lim, lim]"], "two are called lim"),
+    "a name that cannot be one": (["run", "enso_small", "--set", "models=[{a/b: {model: lim}}]"], "cannot be a name"),
     "a missing key": (["check", "{folder}/without.yaml"], "target"),
     "a file that is not YAML": (["check", "{folder}/broken.yaml"], "not YAML"),
     "a file that is no mapping": (["check", "{folder}/list.yaml"], "mapping"),
@@ -64,7 +65,7 @@ def test_bad_input_gets_one_line_and_status_2(
     (tmp_path / "list.yaml").write_text("- hadisst")
     before = sorted(tmp_path.rglob("*"))
     words, said = CASES[case]
-    assert status(monkeypatch, *(word.format(folder=tmp_path) for word in words)) == 2
+    assert status(monkeypatch, *(word.replace("{folder}", str(tmp_path)) for word in words)) == 2
     error = capsys.readouterr().err
     assert error.count("\n") == 1, error
     assert error.startswith("ensemble: ")
@@ -90,7 +91,7 @@ def test_a_model_that_fails_gives_status_3_and_its_reason(
     models = f"models=[climatology, persistence, {tmp_path / 'bad.py'}]"
     words = ["run", "enso_small", "--workers", "0", "--out", str(tmp_path / "out"), "--set", models, "--set", "combine=[]"]
     assert status(monkeypatch, *words) == 3
-    assert "failed: bad in forecast: RuntimeError: the ocean ran dry" in capsys.readouterr().out
+    assert "failed: bad in hindcast: RuntimeError: the ocean ran dry" in capsys.readouterr().out
 
 
 def test_what_init_lays_out_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -33,7 +33,7 @@ def model(name: str) -> Model[Any, Any]:
 
 @pytest.mark.parametrize("name", names())
 def test_a_model_keeps_its_promises(name: str) -> None:
-    check_model(model(name), others=[model("lim")])
+    check_model(model(name), others=[model("lim")], shards=(3,))
 
 
 def test_the_table_names_files_that_exist() -> None:

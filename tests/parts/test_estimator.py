@@ -30,7 +30,7 @@ class LeastSquares:
 
 def test_the_instance_is_never_changed_and_its_copy_is_the_state() -> None:
     given = LeastSquares(1.0)
-    trial = Trial(basin_study(model=Estimator(given, modes=4)), 0.0)
+    trial = Trial(basin_study(model=Estimator(given, modes=4)))
     fitted = trial.state.second.second.second["pc"].state.second.second.estimator
     assert given.map.size == 0
     assert fitted is not given
@@ -40,9 +40,9 @@ def test_the_instance_is_never_changed_and_its_copy_is_the_state() -> None:
 
 def test_a_strong_penalty_leaves_the_climate_alone() -> None:
     """With all components forecast as zero, the forecast is damped persistence outside the EOFs, and the same for any estimator."""
-    one = Trial(basin_study(model=Estimator(LeastSquares(1e12), modes=4)), 0.0).made
+    one = Trial(basin_study(model=Estimator(LeastSquares(1e12), modes=4))).made
     ridge = definition(load("eof_ridge"), object)
-    other = Trial(basin_study(model=ridge(modes=4, penalty=1e12)), 0.0).made
+    other = Trial(basin_study(model=ridge(modes=4, penalty=1e12))).made
     np.testing.assert_allclose(one, other, rtol=1e-8)
 
 
@@ -67,7 +67,7 @@ def test_a_seed_that_was_left_open_is_set_and_one_that_was_given_is_kept() -> No
 
 def test_ridge_regression_of_scikit_learn_is_our_ridge_regression() -> None:
     linear_model = pytest.importorskip("sklearn.linear_model")
-    ours = Trial(basin_study(model=Estimator(LeastSquares(5.0), modes=4)), 0.0).made
-    theirs = Trial(basin_study(model=Estimator(linear_model.Ridge(5.0, fit_intercept=False), modes=4)), 0.0).made
+    ours = Trial(basin_study(model=Estimator(LeastSquares(5.0), modes=4))).made
+    theirs = Trial(basin_study(model=Estimator(linear_model.Ridge(5.0, fit_intercept=False), modes=4))).made
     np.testing.assert_allclose(ours, theirs, rtol=1e-9)
     assert RunningNormal(12).history == 12

@@ -18,7 +18,7 @@ from ensemble.testing.models import Trial
 from ensemble.units import checked
 
 STUDY = basin_study(model=Damping())
-CHUNK = Trial(STUDY, 0.0).chunks()[0]
+CHUNK = Trial(STUDY).chunks()[0]
 
 
 def state_of(model: Learner[Any, Any]) -> Any:
