@@ -8,9 +8,9 @@ its domain has the field `forecast` with `model` as the first dimension.
 from __future__ import annotations
 
 import abc
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self, final
 
 import numpy as np
 import xarray as xr
@@ -21,13 +21,19 @@ from ensemble.sums import Sum
 from ensemble.task import Array, Domain
 
 
+@dataclass(frozen=True)
 class Combine(Learner[State, Summary]):
-    """A rule that makes one forecast of many."""
+    """A rule that makes one forecast of many.
 
-    @property
-    def leaves_out(self) -> tuple[str, ...]:
-        """Names of models that take no part, whether they are in the study or not."""
-        return ()
+    without: names of models that take no part.
+    """
+
+    without: tuple[str, ...] = ()
+
+    @final
+    def among(self, models: Collection[str]) -> Self:
+        """The same rule for a study that has only these models."""
+        return replace(self, without=tuple(name for name in self.without if name in models))
 
     @abc.abstractmethod
     def weights(self, state: State, domain: Domain) -> Array:
@@ -43,12 +49,6 @@ class Combine(Learner[State, Summary]):
 class Mean(Untrained, Combine[None, Any]):
     """Every model counts the same, but those named in `without`."""
 
-    without: tuple[str, ...] = ()
-
-    @property
-    def leaves_out(self) -> tuple[str, ...]:
-        return self.without
-
     def weights(self, state: None, domain: Domain) -> Array:
         del state
         models = len(domain.fields["forecast"].coords["model"])
@@ -63,12 +63,6 @@ class InverseMse(Combine[Array, Sum]):
     Bates and Granger (1969), doi 10.1057/jors.1969.103, without the correlations between models, which short records cannot
     tell. The state is the mean squared error (model, lead_time) [unit of the variable, squared].
     """
-
-    without: tuple[str, ...] = ()
-
-    @property
-    def leaves_out(self) -> tuple[str, ...]:
-        return self.without
 
     def start(self, domain: Domain, seed: int) -> Learnt[Array]:
         del seed

@@ -60,7 +60,8 @@ class Study:
         for name in names:
             if name not in self.models:
                 raise unknown("--only", name, self.models)
-        return replace(self, models={name: model for name, model in self.models.items() if name in names})
+        models = {name: model for name, model in self.models.items() if name in names}
+        return replace(self, models=models, combinations={name: rule.among(names) for name, rule in self.combinations.items()})
 
     def beside(self, **models: Any) -> Study:
         """The same study with more models, or estimators."""

@@ -98,7 +98,7 @@ def checked(made: xr.Dataset, domain: Domain, init_time: Times) -> xr.DataArray:
 def learn(problem: Problem, rule: Combine[Any, Any], forecasts: Mapping[str, list[Done[xr.DataArray] | Failure]]) -> Weighted:
     """What a combination learns from all forecasts of the validation period; models that failed take no part."""
     alive = {n: [each.value for each in made if isinstance(each, Done)] for n, made in forecasts.items() if not _failed(made)}
-    names = tuple(name for name in alive if name not in rule.leaves_out)
+    names = tuple(name for name in alive if name not in rule.without)
     if not names:
         raise ValueError("no model is left to combine")
     domain = side_by_side(problem.domain, names)

@@ -64,7 +64,10 @@ def test_a_file_is_whole_or_not_there(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
 
 
-@pytest.mark.parametrize(("step", "kind"), [(np.timedelta64(1, "M"), "i"), (np.timedelta64(6, "h"), "m"), (np.timedelta64(1, "Y"), "i"), (np.timedelta64(3, "M"), "i")])
+@pytest.mark.parametrize(
+    ("step", "kind"),
+    [(np.timedelta64(1, "M"), "i"), (np.timedelta64(6, "h"), "m"), (np.timedelta64(1, "Y"), "i"), (np.timedelta64(3, "M"), "i")],
+)
 def test_lead_times_are_written_as_other_tools_read_them(step: np.timedelta64, kind: str) -> None:
     data = labelled(xr.Dataset(coords={"lead_time": [1, 2]}), step)
     assert data["lead_time"].values[1] == (2 * 6 * np.timedelta64(1, "h") if kind == "m" else 2 * int(step.astype(int)))

@@ -260,7 +260,7 @@ def test_a_combination_that_breaks_a_promise_is_named() -> None:
     with pytest.raises(AssertionError, match="order in which the models are listed"):
         check_combine(FirstOne())
     with pytest.raises(AssertionError, match="add up to one"):
-        check_combine(FirstOne(0.5))
+        check_combine(FirstOne(share=0.5))
 
 
 @dataclass(frozen=True)

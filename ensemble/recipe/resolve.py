@@ -45,7 +45,7 @@ def resolved(given: Recipe, path: Path, note: str) -> Study:
     models = _unique("models", (_plugin(each, "models", Model, path.parent) for each in given.models))
     combinations = _unique("combine", (_builtin(each, "combine", COMBINATIONS, Combine, path.parent) for each in given.combine))
     for name, rule in combinations.items():
-        for absent in sorted(set(rule.leaves_out) - set(models)):
+        for absent in sorted(set(rule.without) - set(models)):
             raise unknown(f"combine.{name}.without", absent, models)
     scores = _unique("scores", (_builtin(each, "scores", SCORES, Score, path.parent) for each in given.scores))
     return Study(

@@ -55,7 +55,7 @@ def _content(run: Run, figures: Path) -> dict[str, Any]:
     study, region = run.study, "all"
     return {
         "title": study.name, "target": study.target, "note": study.note, "run": run, "study": study,
-        "answer": remarks.answer(run), "also": remarks.also(run),
+        "answer": _unbroken(remarks.answer(run)), "also": remarks.also(run),
         "failures": remarks.failures(run), "traces": {each.model: each.trace for each in run.failures},
         "remarks": [*remarks.first_lead(run), *remarks.cautions(run), *remarks.undefined(run)],
         "regions": [_section(run, str(name), figures) for name in run.scores["region"].values],
@@ -77,6 +77,11 @@ def _section(run: Run, region: str, figures: Path) -> Section:
 def _leads(run: Run) -> str:
     leads, unit = words.leads(run.scores["lead_time"])
     return f"{leads[0]:g} to {leads[-1]:g} {unit}" if len(leads) > 1 else words.lead(leads[0], unit).removeprefix("lead ")
+
+
+def _unbroken(sentence: str) -> str:
+    """A sentence in which no line ends between a number and its unit."""
+    return re.sub(r" (?==)|(?<=[\d=]) ", "\N{NO-BREAK SPACE}", sentence)
 
 
 def _licence(source: object) -> list[str]:

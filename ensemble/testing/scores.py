@@ -104,7 +104,7 @@ def what_is_missing_does_not_count(plain: tuple[xr.Dataset, xr.Dataset], wild: t
 def check_combine(rule: Combine[Any, Any]) -> None:
     """Raise AssertionError with the promise that `rule` breaks."""
     hash(rule)
-    assert isinstance(rule.leaves_out, tuple), "leaves_out must be a tuple of names"
+    assert isinstance(rule.without, tuple), "without must be a tuple of names"
     domain, truth, models = _forecasts()
     stacked, together = np.stack([each.mean(2) for each in models.values()]), side_by_side(domain, tuple(models))
     state = _learnt(rule, together, stacked, truth, 1)
