@@ -38,7 +38,7 @@ class Study:
     models: Mapping[str, Any]  # a Model, or an estimator with `fit` and `predict`, which becomes one
     lead_times: Array
     anomalies: tuple[Transform[Any, Any], ...] = ()
-    regions: Mapping[str, Region] = field(default_factory=lambda: {"all": Region()})
+    regions: Mapping[str, Region] = field(default_factory=dict)  # beside `all`, which is always there
     scores: tuple[Score, ...] = tuple(score() for score in SCORES.values())
     combinations: Mapping[str, Combine[Any, Any]] = field(default_factory=dict)
     seed: int = 0
@@ -48,6 +48,7 @@ class Study:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "models", {name: _model(each) for name, each in self.models.items()})
+        object.__setattr__(self, "regions", {"all": Region(), **self.regions})
         _check(self)
 
     @property

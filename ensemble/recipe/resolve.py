@@ -41,7 +41,7 @@ def resolved(given: Recipe, path: Path, note: str) -> Study:
     """The study of a recipe; files are looked for from the recipe's own folder."""
     source = _plugin(given.data, "data", Source, path.parent)[1]
     leads = given.leads if isinstance(given.leads, list) else list(range(given.leads.first, given.leads.last + 1))
-    regions = {"all": Region(), **{name: Region(box.latitude, box.longitude) for name, box in given.regions.items()}}
+    regions = {name: Region(box.latitude, box.longitude) for name, box in given.regions.items()}
     models = _unique("models", (_plugin(each, "models", Model, path.parent) for each in given.models))
     combinations = _unique("combine", (_builtin(each, "combine", COMBINATIONS, Combine, path.parent) for each in given.combine))
     for name, rule in combinations.items():
