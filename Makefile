@@ -11,9 +11,7 @@ test: .venv/installed  ## all tests but the benchmarks
 check: .venv/installed  ## style and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy ensemble
-	$(BIN)/mypy models
-	$(BIN)/mypy data
+	$(BIN)/mypy ensemble models data
 
 bench: .venv/installed  ## ratios, measured side by side
 	$(BIN)/pytest -m bench -s tests/bench

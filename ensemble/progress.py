@@ -83,16 +83,36 @@ def logged(folder: str | Path | None) -> Iterator[None]:
         handler.close()
 
 
+class Beside(Lines):
+    """A notebook's table, beside the log."""
+
+    def __init__(self, units: Sequence[Unit], dashboard: str | None) -> None:
+        from ensemble.notebook import Page  # IPython is there only where there is a notebook
+
+        super().__init__(units)
+        self.page = Page(units, dashboard)
+
+    def began(self, unit: Unit) -> None:
+        """As `Watcher.began`."""
+        self.page.began(unit)
+
+    def ended(self, unit: Unit, outcome: object) -> None:
+        """As `Watcher.ended`."""
+        super().ended(unit, outcome)
+        self.page.ended(unit, outcome)
+
+
 @contextmanager
 def progress(units: Sequence[Unit], *, show: bool, dashboard: str | None = None) -> Iterator[Watcher]:
-    """Somebody to tell how the run goes: bars where they can be drawn and are to be shown, and log lines everywhere."""
+    """Somebody to tell how the run goes: bars in a terminal, a table in a notebook, and log lines everywhere."""
     console = Console(stderr=True)
-    said = f"dashboard: {dashboard or 'none'}"
-    log.info(said)
-    if not (show and (console.is_terminal or console.is_jupyter)):
-        yield Lines(units)
-    else:
+    log.info("dashboard: %s", dashboard or "none")
+    if show and console.is_jupyter:
+        yield Beside(units, dashboard)
+    elif show and console.is_terminal:
         name, phase = TextColumn("{task.description:>22}"), TextColumn("{task.fields[phase]}")
         with Progress(name, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn(), phase, console=console) as bars:
-            bars.console.print(said, highlight=False)
+            bars.console.print(f"dashboard: {dashboard or 'none'}", highlight=False)
             yield Bars(units, bars)
+    else:
+        yield Lines(units)

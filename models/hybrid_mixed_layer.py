@@ -1,11 +1,11 @@
-"""Hybrid mixed layer: a mixed layer of ten numbers, and what a small network, trained through it, adds to its tendency.
+"""Hybrid mixed layer: a mixed layer, and what a small network, trained with it through whole forecasts, adds to its tendency.
 
-T(t + 1) = F(T(t)) + E' [L(m) z + B tanh(A (z, m) + a)], F a month of `mixed_layer` as Gauss-Newton fits it to the whole sea, z
-the leading components of T, E' their patterns, L a linear operator that follows the month m by an annual harmonic. The error of
-all leads is differentiated through the whole forecast, physics and network alike, so that the correction learns what it does
-to the months after (learning inside the solver: Um et al. 2020, arXiv 2007.00016; Kochkov et al. 2021,
-doi 10.1073/pnas.2101784118). Replicas begun from different seeds are the members. Unit: that of the variable. Assumes that what
-the physics lacks, El Nino first of all, shows in the large patterns and was seen in the training years.
+T(t + 1) = F(T(t)) + E' [L(m) z + B tanh(A z + a(m))], F a month of `mixed_layer` with fields for each latitude, z the
+leading components of T, E' their patterns, L and a following the month m by an annual harmonic. Gauss-Newton
+gives F its start; then the error of all leads is differentiated through the forecast, physics and network alike, so that the
+correction learns what it does to the months after (solver in the loop: Um et al. 2020, arXiv 2007.00016; Kochkov et al. 2021,
+doi 10.1073/pnas.2101784118). Replicas begun from different seeds are the members. Unit: that of the variable. Assumes that
+what the physics lacks, El Nino first of all, shows in the large patterns and was seen in the training years.
 """
 
 from __future__ import annotations
@@ -27,31 +27,25 @@ from ensemble.parts import Eof, Scaled, Then
 physics = load("mixed_layer")
 
 
-def tendency(parameters: Any, z: jax.Array, season: jax.Array) -> jax.Array:
-    """(start, mode), (start, harmonic) -> (start, mode): what is added in a step."""
-    linear = jnp.einsum("ns,skl,nk->nl", season, parameters["linear"], z)
-    hidden = jnp.tanh(jnp.concatenate([z, season[:, 1:]], axis=1) @ parameters["w1"] + parameters["b1"])
-    return linear + hidden @ parameters["w2"]
-
-
 def path(parameters: Any, fixed: Any, x: Any, months: Any, substeps: int) -> jax.Array:
     """(start, point) through `months` (start, step) -> (step, start, point)."""
     where, season = fixed["grid"], jnp.asarray(physics.SEASON, jnp.float32)
     weights = physics.stencil(fixed["common"] + parameters["terms"], where, substeps)
     adjoint = jax.lax.stop_gradient(physics.transposed(weights, where))
+    linear, bias = jnp.tensordot(season, parameters["linear"], 1), season @ parameters["bias"]  # of each month
 
     def on(x: jax.Array, at: jax.Array) -> tuple[jax.Array, jax.Array]:
-        added = tendency(parameters, x @ fixed["into"].T, season[at]) @ fixed["out_of"]
-        x = physics.step(weights[at], adjoint[at], x, len(where.mask), substeps) + added
+        z = x @ fixed["into"].T
+        added = jnp.einsum("nk,nkl->nl", z, linear[at]) + jnp.tanh(z @ parameters["inner"] + bias[at]) @ parameters["outer"]
+        x = physics.step(weights[at], adjoint[at], x, len(where.mask), substeps) + added @ fixed["out_of"]
         return x, x
 
-    carried: jax.Array = jax.lax.scan(on, x, months.T)[1]
-    return carried
+    return jnp.asarray(jax.lax.scan(on, x, months.T)[1])
 
 
 @dataclass(frozen=True)
 class Correction(Gradient):
-    """The network, trained through the forecast."""
+    """What is added to the common terms of the physics, and the network, trained together through the forecast."""
 
     modes: int
     width: int
@@ -67,26 +61,25 @@ class Correction(Gradient):
         return Descent(rounds=self.rounds, seeds=self.seeds)
 
     def optimiser(self) -> optax.GradientTransformation:
-        rates = {name: self.physics_rate if name == "terms" else self.rate for name in ("terms", "linear", "w1", "b1", "w2")}
-        return optax.multi_transform({name: optax.adam(rate) for name, rate in rates.items()}, {name: name for name in rates})
+        rates = {"physics": optax.adam(self.physics_rate), "network": optax.adam(self.rate)}
+        return optax.multi_transform(rates, lambda tree: {name: "physics" if name == "terms" else "network" for name in tree})
 
     def begin(self, known: tuple[Any, ...], domain: Domain, seed: int) -> Learnt[Training]:
         """The start, from Patterns and a Guess."""
         patterns, guess = known
         state, finished = self.start(domain, seed)
         into, out_of = _projections(patterns)
-        return Learnt(
-            state._replace(fixed={"grid": guess.grid, "common": guess.terms.astype(np.float32), "into": into, "out_of": out_of}), finished
-        )
+        fixed = {"grid": guess.grid, "common": guess.terms.astype(np.float32), "into": into, "out_of": out_of}
+        return Learnt(state._replace(fixed=fixed), finished)
 
     def parameters(self, domain: Domain, key: jax.Array) -> Any:
         first, second = jax.random.split(key)
         return {
             "terms": jnp.zeros((len(physics.REST), len(domain.fields[domain.target].mask), 1)),
             "linear": jnp.zeros((3, self.modes, self.modes)),
-            "w1": jax.random.normal(first, (self.modes + 2, self.width)) / np.sqrt(self.modes + 2),
-            "b1": jnp.zeros(self.width),
-            "w2": 0.1 * jax.random.normal(second, (self.width, self.modes)) / np.sqrt(self.width),
+            "bias": jnp.zeros((3, self.width)),
+            "inner": jax.random.normal(first, (self.modes, self.width)) / np.sqrt(self.modes),
+            "outer": 0.1 * jax.random.normal(second, (self.width, self.modes)) / np.sqrt(self.width),
         }
 
     def samples(self, chunk: Chunk) -> Samples:
@@ -95,7 +88,7 @@ class Correction(Gradient):
     def loss(self, parameters: Any, fixed: Any, inputs: Any, keys: Any) -> jax.Array:
         x, months, y = inputs
         made = path(parameters, fixed, x, months, self.substeps)
-        size = sum(jnp.sum(parameters[name] ** 2) for name in ("linear", "w1", "w2"))
+        size = sum(jnp.sum(parameters[name] ** 2) for name in ("linear", "inner", "outer"))
         wrong: jax.Array = physics.squared_error(made, fixed["grid"], y)
         return wrong + self.decay * size
 
@@ -128,17 +121,18 @@ class HybridMixedLayer(Composed):
     """Settings.
 
     modes: number of EOFs that the network sees and moves. width: hidden units. seeds: replicas, the members of the forecast.
-    rounds: full-batch steps of Adam; few, for the network soon learns the training years by heart. rate: its learning rate.
-    decay: weight of the squared weights beside the squared error in units of the variance.
+    rounds: full-batch steps of Adam; few, for the network soon learns the training years by heart.
+    rate, physics_rate: learning rates of the network and of the physics.
+    decay: weight of the squared weights of the network, beside the squared error in units of the variance.
     guesses, substeps: of the physics, see `mixed_layer`.
     """
 
     modes: int = 8
     width: int = 16
     seeds: int = 3
-    rounds: int = 15
-    rate: float = 5e-3
-    physics_rate: float = 0.03
+    rounds: int = 10
+    rate: float = 7.5e-3
+    physics_rate: float = 0.05
     decay: float = 1e-4
     guesses: int = 3
     substeps: int = 2

@@ -75,8 +75,8 @@ def grid(domain: Domain) -> Grid:
 
 def _spacing(x: Array) -> tuple[Array, Array]:
     """From the coordinate before and to the one after; beyond the ends as beside them."""
-    apart = np.diff(x) if len(x) > 1 else np.deg2rad([5.0])
-    return np.r_[apart[:1], apart], np.r_[apart, apart[-1:]]
+    apart = np.pad(np.diff(x), 1, mode="edge") if len(x) > 1 else np.deg2rad([5.0, 5.0])
+    return apart[:-1], apart[1:]
 
 
 def flat(field: Any) -> Any:

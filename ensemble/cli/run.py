@@ -59,6 +59,8 @@ def _show(run: ens.Run) -> None:
     shown = sorted({0, len(leads) // 4, len(leads) // 2, len(leads) - 1})
     table = Table(
         box=box.SIMPLE_HEAD,
+        padding=(0, 0, 0, 1),
+        pad_edge=False,
         title=escape(f"{scores[score].attrs['long_name']} [{unit}], all points, {int(scores['n_starts'].max())} starts"),
     )
     table.add_column("model", overflow="fold")

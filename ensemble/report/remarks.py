@@ -46,7 +46,8 @@ def answer(run: Run) -> str:
     against = next((each for each in ("climatology", *reversed(names)) if each in names and each != best), None)
     beside = f", against {numbers[names.index(against)]} for {against}" if against else ""
     of = {"rmse": "RMSE"}.get(score, score)
-    return f"{best} predicts best over all leads: {of} {numbers[0]}{beside}, n = {words.starts(run)}."
+    what = best if best in run.study.models else f"The combination {best}"
+    return f"{what} predicts best over all leads: {of} {numbers[0]}{beside}, n = {words.starts(run)}."
 
 
 def also(run: Run) -> list[str]:

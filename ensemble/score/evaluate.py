@@ -14,6 +14,8 @@ from ensemble.score.statistics import Statistic
 from ensemble.score.tally import Region, Tally
 from ensemble.task import Field
 
+CELSIUS = ("degC", "deg_C", "celsius", "degree_Celsius", "degrees_Celsius")
+
 
 @dataclass(frozen=True)
 class Labels:
@@ -69,4 +71,5 @@ def _evidence(tally: Tally, labels: Labels) -> Evidence:
 
 def _described(values: xr.DataArray, score: Score, units: str) -> xr.DataArray:
     unit = {0: "1", 1: units}.get(score.power, f"{units}{score.power}")
-    return values.assign_attrs(long_name=score.long_name, units=unit, best=score.best)
+    difference = {"units_metadata": "temperature: difference"} if score.power == 1 and units in CELSIUS else {}  # CF 1.11, section 3.1.2
+    return values.assign_attrs(long_name=score.long_name, units=unit, best=score.best, **difference)

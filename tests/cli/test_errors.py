@@ -46,7 +46,10 @@ CASES = {
     "a lead before the first": (["run", "enso_small", "--set", "leads.from=0"], "leads"),
     "no models": (["run", "enso_small", "--set", "models=[]"], "models"),
     "two models of one name": (["run", "enso_small", "--set", "models=[lim, lim]"], "two are called lim"),
-    "a name that cannot be one": (["run", "enso_small", "--set", "models=[{a/b: {model: lim}}]", "--set", "combine=[]"], "cannot be a name"),
+    "a name that cannot be one": (
+        ["run", "enso_small", "--set", "models=[{a/b: {model: lim}}]", "--set", "combine=[]"],
+        "cannot be a name",
+    ),
     "a missing key": (["check", "{folder}/without.yaml"], "target"),
     "a file that is not YAML": (["check", "{folder}/broken.yaml"], "not YAML"),
     "a file that is no mapping": (["check", "{folder}/list.yaml"], "mapping"),

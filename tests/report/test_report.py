@@ -90,7 +90,7 @@ def test_every_image_has_a_text_and_lies_beside_the_page(page: Page, folder: Pat
 def test_the_first_sentence_answers(page: Page, small_run: ens.Run) -> None:
     best = small_run.best()
     a, b = (float(small_run.ranking().sel(model=name)) for name in (best, "climatology"))
-    expected = f"{best} predicts best over all leads: RMSE {a:.3f} K, against {b:.3f} K for climatology, n = 55 starts."
+    expected = f"The combination {best} predicts best over all leads: RMSE {a:.3f} K, against {b:.3f} K for climatology, n = 55 starts."
     assert answer(small_run) == expected
     assert expected in page.text
 
