@@ -23,8 +23,7 @@ import xarray as xr
 
 from ensemble import Array, Chunk, Composed, Domain, Field, Model
 from ensemble.gradient import Descent, Gradient, Samples, Training, noisy
-from ensemble.parts import Correction, Damping, Scaled, Then, seasonal
-from ensemble.parts.damping import lead_index
+from ensemble.parts import Correction, Damping, Scaled, Then, lead_index, seasonal
 
 MAP = ("latitude", "longitude")
 YEAR = 12  # months of the slow mean

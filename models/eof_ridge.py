@@ -16,8 +16,7 @@ import numpy as np
 import xarray as xr
 
 from ensemble import Array, Chunk, Composed, Domain, Learnt, Model, Sum
-from ensemble.parts import Damping, Eof, Then, Trailing, beside, predictors
-from ensemble.parts.damping import lead_index
+from ensemble.parts import Damping, Eof, Then, Trailing, beside, lead_index, predictors
 
 
 class Maps(NamedTuple):

@@ -19,8 +19,7 @@ import xarray as xr
 
 from ensemble import Array, Chunk, Composed, Domain, Model
 from ensemble.gradient import Descent, Gradient, Samples, Training, noisy
-from ensemble.parts import Correction, Damping, Eof, Scaled, Then, Trailing, beside, seasonal
-from ensemble.parts.damping import lead_index
+from ensemble.parts import Correction, Damping, Eof, Scaled, Then, Trailing, beside, lead_index, seasonal
 
 
 def inputs_of(initial: xr.Dataset) -> Array:

@@ -1,7 +1,7 @@
 """What many models are made of; each part is a learner, and a model is parts in a row."""
 
 from ensemble.parts.climatology import Climatology
-from ensemble.parts.damping import Damping
+from ensemble.parts.damping import Damping, lead_index
 from ensemble.parts.eof import Eof
 from ensemble.parts.estimator import Estimator
 from ensemble.parts.normal import RunningNormal, Trailing
@@ -12,5 +12,5 @@ from ensemble.parts.then import Beside, Correction, Then, beside
 
 __all__ = [
     "Beside", "Climatology", "Correction", "Damping", "Eof", "Estimator", "RunningNormal", "Scaled", "Then", "Trailing", "beside",
-    "predictors", "seasonal",
+    "lead_index", "predictors", "seasonal",
 ]  # fmt: skip
