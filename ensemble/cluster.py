@@ -12,7 +12,7 @@ from typing import Any
 from distributed import Client, LocalCluster, WorkerPlugin
 
 from ensemble import plugins
-from ensemble.execute.threads import ONE_THREAD, hold_one_thread
+from ensemble.execute.threads import environment, hold_one_thread
 
 
 class PluginFiles(WorkerPlugin):
@@ -84,5 +84,5 @@ def _local(workers: int | None = None, **options: Any) -> LocalCluster:
 
     Dask's own log is quiet: what fails is reported by the run, once, with its reason.
     """
-    options = {"dashboard_address": ":0", "threads_per_worker": 1, "env": ONE_THREAD, "silence_logs": logging.CRITICAL, **options}
+    options = {"dashboard_address": ":0", "threads_per_worker": 1, "env": environment(), "silence_logs": logging.CRITICAL, **options}
     return LocalCluster(n_workers=workers, processes=True, **options)

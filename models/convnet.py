@@ -187,6 +187,7 @@ class Convnet(Composed):
     noise: float = 0.1
 
     kind = "neural"
+    effort = 15.0
 
     def build(self) -> Model[Any, Any]:
         network = Network(

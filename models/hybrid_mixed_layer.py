@@ -22,7 +22,8 @@ import xarray as xr
 
 from ensemble import Array, Chunk, Composed, Domain, Learnt, Model, load
 from ensemble.gradient import Descent, Gradient, Samples, Training
-from ensemble.parts import Eof, Scaled, Then
+from ensemble.parts import Eof, InTurn, Scaled, Then
+from ensemble.parts.stencil import flat, grid, transposed
 
 physics = load("mixed_layer")
 
@@ -31,7 +32,7 @@ def path(parameters: Any, fixed: Any, x: Any, months: Any, substeps: int) -> jax
     """(start, point) through `months` (start, step) -> (step, start, point)."""
     where, season = fixed["grid"], jnp.asarray(physics.SEASON, jnp.float32)
     weights = physics.stencil(fixed["common"] + parameters["terms"], where, substeps)
-    adjoint = jax.lax.stop_gradient(physics.transposed(weights, where))
+    adjoint = jax.lax.stop_gradient(transposed(weights, where))
     linear, bias = jnp.tensordot(season, parameters["linear"], 1), season @ parameters["bias"]  # of each month
 
     def on(x: jax.Array, at: jax.Array) -> tuple[jax.Array, jax.Array]:
@@ -83,7 +84,7 @@ class Correction(Gradient):
         }
 
     def samples(self, chunk: Chunk) -> Samples:
-        return Samples(chunk.pairs().initial["init_time"].values, physics.observed(chunk, physics.grid(chunk.domain)))
+        return Samples(chunk.pairs().initial["init_time"].values, physics.observed(chunk, grid(chunk.domain)))
 
     def loss(self, parameters: Any, fixed: Any, inputs: Any, keys: Any) -> jax.Array:
         x, months, y = inputs
@@ -113,7 +114,7 @@ def _projections(patterns: Any) -> tuple[Array, Array]:
     into, out_of = np.zeros((2, len(patterns.vectors), *field.mask.shape), np.float32)
     into[:, field.mask] = patterns.vectors * root / np.sqrt(root.size)
     out_of[:, field.mask] = patterns.vectors / root * np.sqrt(root.size)
-    return physics.flat(into), physics.flat(out_of)
+    return flat(into), flat(out_of)
 
 
 @dataclass(frozen=True)
@@ -138,7 +139,8 @@ class HybridMixedLayer(Composed):
     substeps: int = 2
 
     kind = "hybrid"
+    effort = 11.0
 
     def build(self) -> Model[Any, Any]:
         network = Correction(self.modes, self.width, self.seeds, self.rounds, self.rate, self.physics_rate, self.decay, self.substeps)
-        return Then(Scaled(), physics.InTurn((Eof(self.modes), physics.GaussNewton(self.substeps, self.guesses)), network))
+        return Then(Scaled(), InTurn((Eof(self.modes), physics.GaussNewton(self.substeps, self.guesses)), network))

@@ -22,71 +22,14 @@ import xarray as xr
 
 from ensemble import Array, Chunk, Composed, Domain, Learner, Learnt, Model, Sum
 from ensemble.gradient import Descent, Gradient, Samples, Training
-from ensemble.parts import Scaled, Then
-from ensemble.task import month, shift
+from ensemble.parts import InTurn, Scaled, Then, Turns
+from ensemble.parts.stencil import MONTH, Grid, advance, flat, grid, substep, transposed, unflat
+from ensemble.task import month
 
-RADIUS = 6.371e6  # [m]
-MONTH = 30.4375 * 86400.0  # [s]
 EDDIES = 1e4  # [m2 s-1], the size of k
 COURANT = (0.4, 0.3, 0.075)  # bounds of u dt/dx, v dt/dy and k dt/dx2; as 0.4 + 0.3 + 4 x 0.075 = 1, no weight is ever negative
 REST = np.array([-1.7, 0, 0, 0, 0, 0, 0, 0, 0, -0.5])[:, None, None]  # ten terms: lambda, u, v (mean, cosine, sine) and k
 SEASON = np.stack([np.ones(12), np.cos(np.arange(12) * np.pi / 6), np.sin(np.arange(12) * np.pi / 6)], axis=1)  # (month, harmonic)
-
-By = Literal["point", "latitude", "uniform"]
-
-
-class Grid(NamedTuple):
-    """Points stand in one row, longitude outermost; neighbours are those to the east, west, north and south."""
-
-    mask: Array  # (latitude, longitude)
-    area: Array  # (point,)
-    distance: Array  # (neighbour, point) [m]
-    gradient: Array  # 1 / distance, 0 through land and over the rim [m-1]
-    exchange: Array  # length of the face / (distance x area of the cell), 0 through land and over the rim [m-2]
-    neighbour: Array  # (neighbour, point): its index
-    lead_times: Array
-    months: Array  # in one step of the record
-
-
-def grid(domain: Domain) -> Grid:
-    """The geometry of a domain; longitude closes upon itself where it spans the globe."""
-    field = domain.fields[domain.target]
-    if field.dims != ("latitude", "longitude"):
-        raise ValueError(f"a mixed layer needs latitude and longitude; {domain.target} has {', '.join(field.dims)}: leave this model out")
-    mask, (latitude, longitude) = field.mask, (np.deg2rad(np.asarray(each, dtype=float)) for each in field.coords.values())
-    (south, north), (west, east) = _spacing(latitude), _spacing(longitude)
-    height, width, cosine = (south + north) / 2, (west + east) / 2, np.maximum(np.cos(latitude), 0.01)
-    rows, columns = np.ones(len(latitude)), np.ones(len(longitude))
-    distance = [np.outer(cosine, east), np.outer(cosine, west), np.outer(north, columns), np.outer(south, columns)]
-    faces = [np.outer(np.maximum(np.cos(latitude + half), 0), width) for half in (north / 2, -south / 2)]
-    length = [np.outer(height, columns)] * 2 + faces
-    opened = np.stack([np.roll(mask, move, axis) for move, axis in ((-1, 1), (1, 1), (-1, 0), (1, 0))]) & mask
-    opened[2, -1] = opened[3, 0] = False
-    if np.ptp(longitude) + 1.5 * width[-1] < 2 * np.pi:
-        opened[0, :, -1] = opened[1, :, 0] = False
-    apart, side, cell = RADIUS * np.stack(distance), RADIUS * np.stack(length), RADIUS**2 * np.outer(cosine * height, width)
-    parts = field.area, apart, opened / apart, opened * side / apart / cell
-    area, metres, gradient, exchange = (flat(each).astype(np.float32) for each in parts)
-    neighbour = (np.arange(mask.size) + np.array([[len(rows)], [-len(rows)], [1], [-1]])) % mask.size
-    epoch = np.datetime64("2000-01-01", "ns")
-    months = (shift(epoch, 48, domain.step) - epoch) / np.timedelta64(1, "s") / MONTH / 48  # of 48 months, one is a leap February
-    return Grid(mask, area, metres, gradient, exchange, neighbour, np.asarray(domain.lead_times), np.asarray(months))
-
-
-def _spacing(x: Array) -> tuple[Array, Array]:
-    """From the coordinate before and to the one after; beyond the ends as beside them."""
-    apart = np.pad(np.diff(x), 1, mode="edge") if len(x) > 1 else np.deg2rad([5.0, 5.0])
-    return apart[:-1], apart[1:]
-
-
-def flat(field: Any) -> Any:
-    """(..., latitude, longitude) -> (..., point)."""
-    return field.swapaxes(-1, -2).reshape(*field.shape[:-2], -1)
-
-
-def unflat(points: Any, where: Grid) -> Any:
-    """(..., point) -> (..., latitude, longitude)."""
-    return points.reshape(*points.shape[:-1], *where.mask.shape[::-1]).swapaxes(-1, -2)
 
 
 @partial(jax.jit, static_argnames="substeps")
@@ -103,44 +46,6 @@ def stencil(terms: jax.Array, where: Grid, substeps: int) -> jax.Array:
     kept = flat(where.mask) * jnp.exp(-jax.nn.softplus(damping) * where.months / substeps)
     taken: jax.Array = jnp.concatenate([1 - weights.sum(1, keepdims=True), weights], axis=1) * kept[:, None]
     return taken
-
-
-def transposed(weights: jax.Array, where: Grid) -> jax.Array:
-    """The stencil of the adjoint: a point takes from each neighbour what that one has taken from it."""
-    size = weights.shape[-1]
-    taken = jnp.concatenate([jnp.arange(size)[None], where.neighbour + size * np.array([[2], [1], [4], [3]])])
-    return weights.reshape(len(weights), -1)[:, taken]
-
-
-def here_and_around(x: jax.Array, rows: int) -> tuple[jax.Array, ...]:
-    """(..., point) -> it and its neighbours; over the rim stands something finite."""
-    wide = jnp.concatenate([x[..., -rows:], x, x[..., :rows]], axis=-1)
-    return tuple(wide[..., rows + offset : rows + offset + x.shape[-1]] for offset in (0, rows, -rows, 1, -1))
-
-
-def substep(weights: jax.Array, x: jax.Array, rows: int) -> jax.Array:
-    """(..., 5, point), (..., point) -> (..., point)."""
-    terms = [weights[..., i, :] * each for i, each in enumerate(here_and_around(x, rows))]
-    return terms[0] + terms[1] + terms[2] + terms[3] + terms[4]
-
-
-@partial(jax.custom_vjp, nondiff_argnums=(3,))
-def advance(weights: jax.Array, adjoint: jax.Array, x: jax.Array, rows: int) -> jax.Array:
-    """A `substep` that knows its adjoint, which is a stencil too: XLA's own transpose of it takes three times as long."""
-    del adjoint
-    return substep(weights, x, rows)
-
-
-def _forward(weights: jax.Array, adjoint: jax.Array, x: jax.Array, rows: int) -> tuple[jax.Array, tuple[jax.Array, jax.Array]]:
-    return substep(weights, x, rows), (adjoint, x)
-
-
-def _backward(rows: int, kept: tuple[jax.Array, jax.Array], y: jax.Array) -> tuple[jax.Array, None, jax.Array]:
-    adjoint, x = kept
-    return jnp.stack([y * each for each in here_and_around(x, rows)], axis=-2), None, substep(adjoint, y, rows)
-
-
-advance.defvjp(_forward, _backward)
 
 
 def step(weights: jax.Array, adjoint: jax.Array, x: jax.Array, rows: int, substeps: int) -> jax.Array:
@@ -250,15 +155,14 @@ def _sensitivities(terms: Any, where: Grid, x: Any, months: Any, y: Any, substep
         return (x, dx, jj + jnp.einsum("anp,bnp->ab", heavy, dx), jr + jnp.einsum("anp,np->a", heavy, true - x)), None
 
     first = (x, jnp.zeros((size, *x.shape)), jnp.zeros((size, size)), jnp.zeros(size))
-    (_, _, jj, jr), _ = jax.lax.scan(on, first, (months.T, wanted, truth))
-    return jj, jr
+    return jax.lax.scan(on, first, (months.T, wanted, truth))[0][2:]
 
 
 @dataclass(frozen=True)
 class Fields(Gradient):
     """What each point, or each latitude, adds to the common terms."""
 
-    by: By
+    by: str
     substeps: int
     rounds: int
     rate: float
@@ -279,8 +183,8 @@ class Fields(Gradient):
 
     def parameters(self, domain: Domain, key: jax.Array) -> Any:
         del key
-        latitudes, longitudes = domain.fields[domain.target].mask.shape
-        space = {"point": (latitudes, longitudes), "latitude": (latitudes, 1), "uniform": (1, 1)}
+        shape = domain.fields[domain.target].mask.shape
+        space = {"point": shape, "latitude": (shape[0], 1), "uniform": (1, 1)}
         return jnp.zeros((len(REST), *space[self.by]))
 
     def samples(self, chunk: Chunk) -> Samples:
@@ -312,53 +216,6 @@ def roughness(terms: jax.Array, where: Grid) -> jax.Array:
     return jnp.sum((where.gradient > 0) * (points[:, where.neighbour] - points[:, None]) ** 2) / jnp.sum(where.mask)
 
 
-class Turns(NamedTuple):
-    """What the learners that are done know, the state of the one whose turn it is, and what the next will begin with."""
-
-    known: tuple[Any, ...]
-    now: Any
-    domain: Domain | None  # none once the last has begun
-    seed: int
-
-
-@dataclass(frozen=True)
-class InTurn(Model[Turns, Any]):
-    """`last`, a model that `begin`s with what each of `first` has learnt from the same data, one after the other."""
-
-    first: tuple[Learner[Any, Any], ...]
-    last: Any
-
-    @property
-    def history(self) -> int:
-        return int(self.last.history)
-
-    def start(self, domain: Domain, seed: int) -> Learnt[Turns]:
-        return self._go_on((), domain, seed)
-
-    def _go_on(self, known: tuple[Any, ...], domain: Domain, seed: int) -> Learnt[Turns]:
-        if len(known) == len(self.first):
-            state, finished = self.last.begin(known, domain, seed)
-            return Learnt(Turns((), state, None, seed), finished)
-        state, finished = self.first[len(known)].start(domain, seed)
-        return self._go_on((*known, state), domain, seed) if finished else Learnt(Turns(known, state, domain, seed), False)
-
-    def _learner(self, state: Turns) -> Any:
-        return self.last if state.domain is None else self.first[len(state.known)]
-
-    def summarise(self, state: Turns, chunk: Chunk) -> Any:
-        return self._learner(state).summarise(state.now, chunk)
-
-    def update(self, state: Turns, total: Any) -> Learnt[Turns]:
-        now, finished = self._learner(state).update(state.now, total)
-        if finished and state.domain is not None:
-            return self._go_on((*state.known, now), state.domain, state.seed)
-        return Learnt(state._replace(now=now), finished)
-
-    def forecast(self, state: Turns, initial: xr.Dataset, lead_times: Array, forcing: xr.Dataset, seed: int) -> xr.Dataset:
-        made: xr.Dataset = self.last.forecast(state.now, initial, lead_times, forcing, seed)
-        return made
-
-
 def learnt(state: Turns) -> tuple[Array, Grid]:
     """The terms (term, latitude, longitude or 1) and the grid, of what `MixedLayer.core` has learnt."""
     return state.now.fixed["common"] + state.now.best[0], state.now.fixed["grid"]
@@ -374,7 +231,7 @@ class MixedLayer(Composed):
     substeps: time steps in a step of the record; more allow for faster flow: in each it passes less than half a cell.
     """
 
-    fields: By = "point"
+    fields: Literal["point", "latitude", "uniform"] = "point"
     guesses: int = 3
     rounds: int = 15
     rate: float = 0.05
@@ -382,6 +239,7 @@ class MixedLayer(Composed):
     substeps: int = 2
 
     kind = "physics"
+    effort = 8.0
 
     def build(self) -> Model[Any, Any]:
         return Then(Scaled(), self.core())

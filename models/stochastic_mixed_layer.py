@@ -9,13 +9,14 @@ and the same in all seasons, and that the error grows by it alone; `inflation` i
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import xarray as xr
 
 from ensemble import Array, Chunk, Composed, Domain, Learnt, Model, Sum, load
-from ensemble.parts import Eof, Scaled, Then, beside
+from ensemble.parts import Eof, InTurn, Scaled, Then, beside
+from ensemble.parts.stencil import flat, unflat
 from ensemble.task import month
 
 physics = load("mixed_layer")
@@ -114,11 +115,11 @@ class Weather(Model[Driven, Any]):
         """(..., time or lag, ...): each step less what the physics makes of the one before; of the first, nothing."""
         (name,) = data.data_vars
         values = data[name].values
-        x = np.nan_to_num(physics.flat(values)).astype(np.float32)
+        x = np.nan_to_num(flat(values)).astype(np.float32)
         before = np.concatenate([x[..., :1, :], x[..., :-1, :]], axis=-2).reshape(-1, x.shape[-1])
         weights = physics.stencil(state.terms, state.grid, self.substeps)
         made = physics.path(weights, state.grid, before, month(data["time"].values).reshape(-1, 1), self.substeps)
-        e = values - physics.unflat(np.asarray(made, dtype=np.float64).reshape(x.shape), state.grid)
+        e = values - unflat(np.asarray(made, dtype=np.float64).reshape(x.shape), state.grid)
         e[..., 0, :, :] *= 0
         return data.assign({name: (data[name].dims, e, data[name].attrs)})
 
@@ -126,7 +127,7 @@ class Weather(Model[Driven, Any]):
         (name,) = initial.data_vars
         steps, seen = np.arange(1, int(max(lead_times)) + 1), self._unforeseen(state, initial).isel(lag=[-1])
         noise = self.noise.forecast(state.weather, seen, steps, forcing, seed)[name].transpose("lead_time", "init_time", "member", ...)
-        push = np.nan_to_num(physics.flat(noise.values)).astype(np.float32)
+        push = np.nan_to_num(flat(noise.values)).astype(np.float32)
         count, _, members, points = push.shape
         x = np.repeat(physics.last_seen(initial), members, axis=0)
         months = np.repeat(physics.calendar(state.grid, initial, count), members, axis=0)
@@ -149,14 +150,15 @@ class StochasticMixedLayer(Composed):
     members: int = 16
     modes: int = 8
     inflation: float = 1.17
-    fields: str = "point"
+    fields: Literal["point", "latitude", "uniform"] = "point"
     rounds: int = 15
     substeps: int = 2
 
     kind = "physics"
+    effort = 9.0
 
     def build(self) -> Model[Any, Any]:
         pc, residual = (Red(self.members, self.inflation, stream) for stream in (0, 1))
         weather = Weather(self.substeps, Then(Eof(self.modes), beside(pc=pc, residual=residual)))
         core = physics.MixedLayer(fields=self.fields, rounds=self.rounds, substeps=self.substeps).core()
-        return Then(Scaled(), physics.InTurn((core,), weather))
+        return Then(Scaled(), InTurn((core,), weather))

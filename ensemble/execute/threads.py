@@ -1,27 +1,54 @@
-"""One thread for BLAS, XLA and numba, wherever a unit runs.
+"""What a process that runs units needs of its libraries: one thread for each, and no compiling twice.
 
 Two BLAS threads change the last bits of X'X, eigh and svd, and two threads on each of the workers of one machine fight for
 its cores. XLA sizes its pool once, from the variable NPROC, when its first client is made; the often advised XLA_FLAGS do
-not hold it.
+not hold it. (While it compiles, LLVM may use a second core all the same; that changes no bit.)
+
+What XLA has compiled is kept for later processes of the same user on the same kind of processor, unless JAX's own variable
+says where else, or nowhere.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
+import platform
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import cache, lru_cache
+from pathlib import Path
 
+from platformdirs import user_cache_dir
 from threadpoolctl import ThreadpoolController
 
 ONE_THREAD = dict.fromkeys(("NPROC", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
 
 
+@cache
+def environment() -> dict[str, str]:
+    """The variables of a process that is about to be started, where the user has not set them."""
+    compiled = Path(user_cache_dir("ensemble")) / f"xla-{_processor()}"
+    keep = {"JAX_COMPILATION_CACHE_DIR": str(compiled), "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.1"}
+    keep["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "0"
+    wanted = {**ONE_THREAD, **({} if "JAX_COMPILATION_CACHE_DIR" in os.environ else keep)}
+    return {name: value for name, value in wanted.items() if name == "NPROC" or name not in os.environ}
+
+
+def _processor() -> str:
+    """A digest of the kind of processor: code compiled for one may not run on another that shares the folder."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().split("\n\n")[0].splitlines()
+        kind = [line for line in lines if line.startswith(("model name", "flags", "Features"))]
+    except OSError:
+        kind = [platform.machine(), platform.processor()]
+    return hashlib.sha256("\n".join(kind).encode()).hexdigest()[:12]
+
+
 def hold_one_thread() -> None:
     """Hold this process to one thread for each library from now on; raises where XLA has already taken more."""
     _before_xla()
-    os.environ.update({name: value for name, value in ONE_THREAD.items() if name not in os.environ})
+    os.environ.update(environment())
     _pools(len(sys.modules)).limit(limits=1)
 
 

@@ -1,4 +1,7 @@
-"""What many models are made of; each part is a learner, and a model is parts in a row."""
+"""What many models are made of; each part is a learner, and a model is parts in a row.
+
+`ensemble.parts.stencil`, which needs JAX, is imported by its own name.
+"""
 
 from ensemble.parts.climatology import Climatology
 from ensemble.parts.damping import Damping, lead_index
@@ -9,8 +12,9 @@ from ensemble.parts.predictors import predictors
 from ensemble.parts.scaled import Scaled
 from ensemble.parts.season import seasonal
 from ensemble.parts.then import Beside, Correction, Then, beside
+from ensemble.parts.turns import InTurn, Turns
 
 __all__ = [
-    "Beside", "Climatology", "Correction", "Damping", "Eof", "Estimator", "RunningNormal", "Scaled", "Then", "Trailing", "beside",
-    "lead_index", "predictors", "seasonal",
+    "Beside", "Climatology", "Correction", "Damping", "Eof", "Estimator", "InTurn", "RunningNormal", "Scaled", "Then", "Trailing",
+    "Turns", "beside", "lead_index", "predictors", "seasonal",
 ]  # fmt: skip

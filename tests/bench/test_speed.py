@@ -18,7 +18,7 @@ from distributed import Client, LocalCluster
 import ensemble as ens
 from ensemble.cluster import connected
 from ensemble.execute import OnDask, Unit
-from ensemble.execute.threads import ONE_THREAD
+from ensemble.execute.threads import environment
 from ensemble.progress import Lines
 
 pytestmark = pytest.mark.bench
@@ -55,18 +55,25 @@ def memory() -> Iterator[list[float]]:
         thread.join()
 
 
-def test_two_workers_against_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize("compiled", ["nothing compiled before", "compiled by an earlier run"])
+def test_two_workers_against_one(compiled: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole, inner = {}, {}
+    if compiled != "nothing compiled before":
+        ens.run("enso", workers=2, show=False)
     for workers in (1, 2):
-        out = tmp_path / str(workers)
-        with memory() as most:
-            whole[workers] = seconds(lambda: ens.run("enso", workers=workers, out=out, show=False))  # noqa: B023
-        print(f"\n{workers} workers: {whole[workers]:.1f} s, at most {most[0]:.2f} GiB over all processes")
-    for workers in (1, 2):
-        with connected(cluster={"local": {"workers": workers}}) as client:
-            client.wait_for_workers(workers)
-            inner[workers] = seconds(lambda: ens.run("enso", client=client, show=False))
-    print(f"two workers against one: {inner[1] / inner[2]:.2f} over fit, forecast and score; {whole[1] / whole[2]:.2f} over the whole run")
+        for name, took in (("whole", whole), ("inner", inner)):
+            if compiled == "nothing compiled before":
+                monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", str(tmp_path / f"{name}{workers}"))
+            if name == "whole":
+                with memory() as most:
+                    took[workers] = seconds(lambda: ens.run("enso", workers=workers, out=tmp_path / str(workers), show=False))  # noqa: B023
+                print(f"\n{compiled}, {workers} workers: {took[workers]:.1f} s, at most {most[0]:.2f} GiB over all processes")
+            else:
+                with connected(cluster={"local": {"workers": workers}}) as client:
+                    client.wait_for_workers(workers)
+                    took[workers] = seconds(lambda: ens.run("enso", client=client, show=False))  # noqa: B023
+    ratios = f"{inner[1] / inner[2]:.2f} over fit, forecast and score ({inner[1]:.1f} s / {inner[2]:.1f} s)"
+    print(f"two workers against one, {compiled}: {ratios}; {whole[1] / whole[2]:.2f} over the whole run")
 
 
 def wait(i: int) -> int:
@@ -75,7 +82,7 @@ def wait(i: int) -> int:
 
 
 def test_the_dispatcher_against_client_map() -> None:
-    with LocalCluster(n_workers=2, threads_per_worker=1, env=ONE_THREAD, dashboard_address=None) as cluster, Client(cluster) as client:
+    with LocalCluster(n_workers=2, threads_per_worker=1, env=environment(), dashboard_address=None) as cluster, Client(cluster) as client:
         client.gather(client.map(wait, range(8), pure=False))
         ratios = []
         for repeat in range(5):
