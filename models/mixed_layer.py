@@ -139,8 +139,7 @@ def _filled(x: Array) -> Array:
 @partial(jax.jit, static_argnames="substeps")
 def _sensitivities(terms: Any, where: Grid, x: Any, months: Any, y: Any, substeps: int) -> tuple[jax.Array, jax.Array]:
     """J'J and J'r by the tangent linear model dx' = A dx + dA x, one tangent a term."""
-    rows, size, steps = len(where.mask), len(REST), months.shape[1]
-    weights = stencil(terms, where, substeps)
+    rows, size, steps, weights = len(where.mask), len(REST), months.shape[1], stencil(terms, where, substeps)
     turns = jnp.moveaxis(jax.jacfwd(lambda each: stencil(each, where, substeps))(terms)[..., 0, 0], -1, 0)
     wanted = jnp.zeros(steps).at[where.lead_times - 1].set(1)
     truth = jnp.zeros((steps, *x.shape)).at[where.lead_times - 1].set(y.swapaxes(0, 1))

@@ -61,7 +61,7 @@ class Fading(Gradient):
 
 def chunks(shards: int = 1, source: Any = None) -> tuple[Domain, list[Chunk]]:
     """The first five years of the basin as anomalies, cut into `shards`."""
-    study = basin_study()
+    study = basin_study(fading=Fading())
     data = Basin() if source is None else source
     cut = [chunk_of(data, study.domain, study.train, shards, i, 3) for i in range(shards)]
     normal = xr.zeros_like(cut[0].data["sst"].isel(time=0, drop=True)) + 20.0
@@ -75,7 +75,7 @@ def trained(model: Fading, shards: int = 1, source: Any = None) -> Training:
 
 
 def test_it_finds_the_least_squares() -> None:
-    domain, (chunk,) = chunks()
+    _, (chunk,) = chunks()
     x, y = Fading().samples(chunk).inputs
     np.testing.assert_allclose(trained(Fading()).best["share"], (x * y).sum() / (x * x).sum(), rtol=1e-4)
 
@@ -105,7 +105,7 @@ def test_the_minibatches_of_an_epoch_share_out_the_starts() -> None:
 
 
 def test_what_is_held_out_is_watched_and_never_trained_on() -> None:
-    study = basin_study()
+    study = basin_study(fading=Fading())
     held = study.train.times(study.data.step)[-18]  # the last 30 % of 60 months
     model = Fading(rounds=15, holdout=0.3)
     one, other = trained(model), trained(model, source=Changed(Basin(), held))

@@ -25,7 +25,6 @@ from threadpoolctl import ThreadpoolController
 ONE_THREAD = dict.fromkeys(("NPROC", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
 
 
-@cache
 def environment() -> dict[str, str]:
     """The variables of a process that is about to be started, where the user has not set them."""
     compiled = Path(user_cache_dir("ensemble")) / f"xla-{_processor()}"
@@ -35,6 +34,7 @@ def environment() -> dict[str, str]:
     return {name: value for name, value in wanted.items() if name == "NPROC" or name not in os.environ}
 
 
+@cache
 def _processor() -> str:
     """A digest of the kind of processor: code compiled for one may not run on another that shares the folder."""
     try:

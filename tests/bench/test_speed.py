@@ -65,15 +65,20 @@ def test_two_workers_against_one(compiled: str, tmp_path: Path, monkeypatch: pyt
             if compiled == "nothing compiled before":
                 monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", str(tmp_path / f"{name}{workers}"))
             if name == "whole":
-                with memory() as most:
-                    took[workers] = seconds(lambda: ens.run("enso", workers=workers, out=tmp_path / str(workers), show=False))  # noqa: B023
-                print(f"\n{compiled}, {workers} workers: {took[workers]:.1f} s, at most {most[0]:.2f} GiB over all processes")
+                took[workers] = seconds(lambda: ens.run("enso", workers=workers, out=tmp_path / str(workers), show=False))  # noqa: B023
+                print(f"\n{compiled}, {workers} workers: {took[workers]:.1f} s")
             else:
                 with connected(cluster={"local": {"workers": workers}}) as client:
                     client.wait_for_workers(workers)
-                    took[workers] = seconds(lambda: ens.run("enso", client=client, show=False))  # noqa: B023
+                    took[workers] = seconds(lambda: ens.run("enso", client=client, show=False))
     ratios = f"{inner[1] / inner[2]:.2f} over fit, forecast and score ({inner[1]:.1f} s / {inner[2]:.1f} s)"
     print(f"two workers against one, {compiled}: {ratios}; {whole[1] / whole[2]:.2f} over the whole run")
+
+
+def test_the_memory_of_the_default_run(tmp_path: Path) -> None:
+    with memory() as most:
+        ens.run("enso", workers=2, out=tmp_path / "run", show=False)
+    print(f"\nthe default run on two workers: at most {most[0]:.2f} GiB over all processes")
 
 
 def wait(i: int) -> int:
