@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,27 +34,31 @@ def same_bits(here: ens.Run, there: ens.Run) -> None:
 
 
 @contextmanager
-def scheduler(workers: int = 1) -> Iterator[str]:
-    """A scheduler and workers, each a process of its own, as on a cluster; the address."""
-    dask = [sys.executable, "-m", "dask"]
-    command = [*dask, "scheduler", "--port", "0", "--host", "127.0.0.1", "--no-dashboard", "--no-jupyter"]
-    main = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+def process(*words: str) -> Iterator[None]:
+    """`dask WORDS` as a process of its own, meanwhile."""
+    running = subprocess.Popen([sys.executable, "-m", "dask", *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        assert main.stderr is not None
-        address = next(line.split()[-1] for line in main.stderr if "Scheduler at:" in line)
-        started = [worker(address) for _ in range(workers)]
-        yield address
-        for each in started:
-            each.terminate()
+        yield
     finally:
-        main.terminate()
-        main.wait(30)
+        running.terminate()
+        running.wait(30)
 
 
-def worker(address: str) -> subprocess.Popen[bytes]:
+@contextmanager
+def scheduler(folder: Path) -> Iterator[str]:
+    """The address of a scheduler in a process of its own, with one worker in another."""
+    file = folder / "scheduler.json"
+    with process("scheduler", "--port", "0", "--host", "127.0.0.1", "--no-dashboard", "--no-jupyter", "--scheduler-file", str(file)):
+        while not file.exists():
+            time.sleep(0.1)
+        address = json.loads(file.read_text())["address"]
+        with worker(address):
+            yield address
+
+
+def worker(address: str) -> AbstractContextManager[None]:
     """A worker without a nanny, whose libraries nobody has held to one thread before it joins."""
-    command = [sys.executable, "-m", "dask", "worker", address, "--nthreads", "1", "--no-nanny", "--no-dashboard"]
-    return subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    return process("worker", address, "--nthreads", "1", "--no-nanny", "--no-dashboard")
 
 
 @pytest.fixture(scope="module")
@@ -88,12 +94,11 @@ def test_a_scheduler_in_its_own_process_serves_two_runs_at_once_and_a_late_worke
         file.write_text(text.replace("axis=1).copy()", f"axis=1) * {share}"))
         mine = ens.load(str(file)).Persistence()
         studies.append(ens.read_recipe("enso_small", settings=QUICK, only=["climatology", "persistence"]).beside(mine=mine))
-    with scheduler() as address, ThreadPoolExecutor(2) as pool:
+    with scheduler(tmp_path) as address, ThreadPoolExecutor(2) as pool:
         pending = [pool.submit(ens.run, study, scheduler=address, show=False) for study in studies]
-        late = worker(address)
-        first, second = (each.result(120) for each in pending)
-        same_bits(serial, ens.run("enso_small", scheduler=address, settings=QUICK, show=False))
-        late.terminate()
+        with worker(address):
+            first, second = (each.result(120) for each in pending)
+            same_bits(serial, ens.run("enso_small", scheduler=address, settings=QUICK, show=False))
     same = first.scores["rmse"].sel(model=["persistence", "mine"], region="all")
     np.testing.assert_array_equal(same[0], same[1])
     assert (second.scores["rmse"].sel(model="mine", region="all", lead_time=6) < same[0].sel(lead_time=6)).all()
@@ -108,17 +113,17 @@ def test_a_client_that_is_handed_in_stays_open_and_models_of_main_travel() -> No
     assert run.scores["rmse"].sel(model="halved", region="all").notnull().all()
 
 
+@dataclass(frozen=True)
+class Broken(ens.Untrained, ens.Model[None, Any]):
+    """Fails in its forecast."""
+
+    def forecast(self, *_: Any) -> xr.Dataset:
+        raise RuntimeError("the ocean ran dry")
+
+
 def test_a_model_that_fails_leaves_the_others_alone() -> None:
     study = ens.read_recipe("enso_small", only=["climatology", "persistence", "damped_persistence"]).beside(broken=Broken())
     run = ens.run(study, workers=1, show=False)
     assert {"climatology", "persistence", "damped_persistence"} <= set(run.scores["model"].values)
     assert "broken" not in run.scores["model"].values
     assert any(each.model == "broken" and "ocean ran dry" in each.reason for each in run.failures)
-
-
-@dataclass(frozen=True)
-class Broken(Halved):
-    """Fails in its forecast."""
-
-    def forecast(self, *_: Any) -> xr.Dataset:
-        raise RuntimeError("the ocean ran dry")
