@@ -60,7 +60,9 @@ def connected(*, client: Client | None = None, scheduler: str | None = None, clu
     """
     with ExitStack() as stack:
         if client is None:
-            client = stack.enter_context(Client(scheduler or stack.enter_context(_made(cluster or {"local": {}})), timeout="60s"))
+            client = stack.enter_context(
+                Client(scheduler or stack.enter_context(_made(cluster or {"local": {}})), timeout="60s", set_as_default=False)
+            )
         share(client)
         yield client
 

@@ -57,7 +57,10 @@ class Run:
         """The model that does best by `score`, at one lead time or in the mean over all."""
         if score not in self.scores:
             raise unknown("score", score, map(str, self.scores.data_vars))
-        return str(self.ranking(score, region=region, lead_time=lead_time)["model"].values[0])
+        ranked = self.ranking(score, region=region, lead_time=lead_time)
+        if not ranked.size:
+            raise InputError(f"score: {score} is undefined for every model; {self.scores[score].attrs['long_name']}")
+        return str(ranked["model"].values[0])
 
     def ranking(self, score: str = "rmse", *, region: str = "all", lead_time: int | None = None) -> xr.DataArray:
         """(model,): the score at one lead time, or its mean over all, the best first; models it is undefined for are left out."""

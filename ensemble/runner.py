@@ -1,8 +1,7 @@
 """The run: fit all models at once, forecast, score and combine piece by piece, write.
 
-units = plan(study)                   what is to be done, as units that wait for one another
-outcomes = dispatcher.run(units)      on the cluster, or here
-run = finished(study, outcomes)       scores, maps, weights, states, costs
+`plan` says what is to be done, as units that wait for one another; a dispatcher runs them, on the cluster or here; what became
+of them is collected in a `Run`.
 """
 
 from __future__ import annotations
@@ -60,7 +59,9 @@ def plan(study: Study, *, keep_forecasts: bool = False) -> Plan:
 
     past, present = forecasts(study.validate) if study.combinations else [], forecasts(study.test)
     by_model = {name: [piece[name] for piece in past] for name in study.models}
-    learns = {n: Unit(n, "learn", learn, (problem, rule, by_model), 0.1, True, True) for n, rule in study.combinations.items()}
+    learns = {
+        n: Unit(n, "learn", learn, (problem, rule, by_model), 0.1, tolerant=True, keep=True) for n, rule in study.combinations.items()
+    }
     statistics = statistics_of(study.scores)
 
     def scored(piece: Times, made: dict[str, Unit]) -> Unit:

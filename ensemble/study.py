@@ -19,6 +19,7 @@ from ensemble.prepare import domain_of
 from ensemble.score import SCORES, Region, Score
 from ensemble.task import Array, Domain, Period, Source, Times, shift
 
+RESERVED = ("reference", "scores")  # what scores are made against, and the scoring, among the units of a run
 STARTS = 24  # forecasts of at most so many starts are one unit
 
 
@@ -141,6 +142,8 @@ def _check(study: Study) -> None:
     for name in (*study.models, *study.combinations):
         if not re.fullmatch(r"[A-Za-z]\w*", name):
             raise InputError(f"models: {name!r} cannot be a name; use letters, digits and underscores, a letter first")
+        if name in RESERVED:
+            raise InputError(f"models: {name} is the name of a part of every run; give the model another")
     both = set(study.models) & set(study.combinations)
     if both:
         raise InputError(f"combine: {sorted(both)[0]} is also the name of a model; give it another name")

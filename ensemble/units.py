@@ -64,10 +64,8 @@ def forecast(problem: Problem, model: Model[Any, Any], state: Done[Any], init_ti
     The starts are filled up to one size for all pieces by repeating the last one, so that compiled code is compiled once.
     """
     padded = np.concatenate([init_time, np.repeat(init_time[-1:], problem.size - len(init_time))])
-    domain, target = problem.domain, problem.domain.target
-    leads = domain.lead_times
-    past = record(problem.source, target, *span(problem.source, init_time, problem.history, 0))
-    initial = windows(past, domain, padded, model.history)
+    domain, leads = problem.domain, problem.domain.lead_times
+    initial = windows(_record(problem, init_time), domain, padded, model.history)
     made = model.forecast(state.value, initial, leads, known_ahead(domain, padded, leads), problem.seed)
     return checked(made, domain, padded).isel(init_time=slice(len(init_time)))
 
@@ -128,12 +126,16 @@ def side_by_side(domain: Domain, names: tuple[str, ...]) -> Domain:
 
 def verifying(problem: Problem, init_time: Times) -> Array:
     """The truth of forecasts (init_time, lead_time, ...)."""
-    domain = problem.domain
-    first, last = span(problem.source, init_time, problem.history, int(max(domain.lead_times)))
-    data = record(problem.source, domain.target, first, last)
+    domain, data = problem.domain, _record(problem, init_time)
     index = np.searchsorted(data["time"].values, domain.valid_time(init_time, domain.lead_times))
     truth: Array = data[domain.target].values[index]
     return truth
+
+
+def _record(problem: Problem, init_time: Times) -> xr.Dataset:
+    """What the forecasts of a piece look at and are held against: one read, for all models and for the scores."""
+    lead = int(max(problem.domain.lead_times))
+    return record(problem.source, problem.domain.target, *span(problem.source, init_time, problem.history, lead))
 
 
 def column(

@@ -101,15 +101,15 @@ class Draws(Honest):
         return Learnt({"factor": NOISE.random(1)}, finished=True)
 
 
-class Shy(dict[str, Any]):
+class Shy(float):
     def __reduce__(self) -> Any:
-        return dict, ({"factor": np.ones(1)},)
+        return float, (1.0,)
 
 
 @dataclass(frozen=True)
 class LosesItsState(Honest):
     def update(self, state: dict[str, Any], total: Sum) -> Learnt[dict[str, Any]]:
-        return Learnt(Shy(super().update(state, total).state), finished=True)
+        return Learnt({"factor": Shy(super().update(state, total).state["factor"][0])}, finished=True)
 
 
 @dataclass(frozen=True)

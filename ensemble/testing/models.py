@@ -18,12 +18,13 @@ import xarray as xr
 from ensemble.chunk import Chunk, known_ahead, windows
 from ensemble.execute import Serial
 from ensemble.fitting import fit
-from ensemble.model import Learnt, Model
+from ensemble.model import Model
 from ensemble.prepare import chunk_of, record
 from ensemble.study import Study
 from ensemble.sums import tree_map
-from ensemble.task import Array, Domain, Source, Times, shift
+from ensemble.task import Array, Source, Times, shift
 from ensemble.testing.sea import Changed, basin_study
+from ensemble.testing.watched import Watched
 from ensemble.units import checked
 
 STARTS = 6
@@ -85,43 +86,6 @@ class Trial:
             return checked(made, self.study.domain, initial["init_time"].values).values[: len(starts)]
         except ValueError as error:
             raise AssertionError(f"{error}; the target is wanted at all starts, leads and points of the domain") from error
-
-
-@dataclass(frozen=True)
-class Watched(Model[Any, Any]):
-    """A model with an eye on what it is given."""
-
-    model: Model[Any, Any]
-
-    @property
-    def history(self) -> int:
-        return self.model.history
-
-    def framed(self, frame: Callable[[Model[Any, Any]], Model[Any, Any]]) -> Model[Any, Any]:
-        framed = self.model.framed(lambda _: frame(self))
-        return self if framed is self.model else framed
-
-    def start(self, domain: Domain, seed: int) -> Learnt[Any]:
-        return self.model.start(domain, seed)
-
-    def summarise(self, state: Any, chunk: Chunk) -> Any:
-        before = chunk.data.copy(deep=True)
-        summary = self.model.summarise(state, chunk)
-        assert before.identical(chunk.data), "fitting wrote into the data, which all models share; copy before you change"
-        return summary
-
-    def update(self, state: Any, total: Any) -> Learnt[Any]:
-        return self.model.update(state, total)
-
-    def forecast(self, state: Any, initial: xr.Dataset, lead_times: Array, forcing: xr.Dataset, seed: int) -> xr.Dataset:
-        before = initial.copy(deep=True), forcing.copy(deep=True)
-        made = self.model.forecast(state, initial, lead_times, forcing, seed)
-        assert before[0].identical(initial), "forecasting wrote into its initial states"
-        assert before[1].identical(forcing), "forecasting wrote into its forcing"
-        for name in made.data_vars:
-            invented = made[name].notnull() & before[0][name].isel(lag=-1, drop=True).isnull()
-            assert not invented.any(), "the forecast has numbers where there are no data; it must be NaN there"
-        return made
 
 
 def settings_are_frozen_and_hashable(trial: Trial) -> None:
