@@ -24,8 +24,8 @@ from ensemble.score.evaluate import Labels, evaluate
 from ensemble.store import labelled, verifiable, write_netcdf, write_state, write_text, write_zarr
 from ensemble.study import Study
 from ensemble.sums import total
-from ensemble.task import moment
-from ensemble.units import Column, Weighted, checked, side_by_side
+from ensemble.task import Times, dataset, moment
+from ensemble.units import Column, Weighted, checked, combined, side_by_side
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,8 @@ class Run:
     """A finished run.
 
     `scores` (model, lead_time, region), `maps` (model, lead_time, ...), `weights` (combination, model, lead_time); `forecasts`
-    where they were kept, a node per model; `failures` name what is missing from all of these, and why.
+    where they were kept, a node per model; `states` and `combinations` are what was learnt; `failures` name what is missing from
+    all of these, and why.
     """
 
     study: Study
@@ -41,6 +42,7 @@ class Run:
     maps: xr.Dataset
     weights: xr.Dataset
     states: Mapping[str, Any]
+    combinations: Mapping[str, Weighted]
     costs: tuple[Cost, ...]
     failures: tuple[Failure, ...]
     seconds: float
@@ -90,23 +92,35 @@ class Run:
         return xr.Dataset(variables, {"model": models, "phase": phases})
 
     def forecast(self, model: str, init_time: str | np.datetime64 | None = None) -> xr.Dataset:
-        """A forecast with the fitted `model`, issued at `init_time`; after the last step of the data if none is given."""
-        if model not in self.states:
-            raise unknown("model", model, self.states)
-        study, framed = self.study, self.study.framed[model]
+        """A forecast with a fitted model or a combination, issued at `init_time`; after the last step of the data if none is given.
+
+        The target (init_time, lead_time, member, ...), with `valid_time` and its bounds beside it.
+        """
+        if model not in self.states and model not in self.combinations:
+            raise unknown("model", model, [*self.states, *self.combinations])
+        study, step = self.study, self.study.data.step
         last_seen = study.data.times[-1]
-        start = moment(last_seen, 1, study.data.step) if init_time is None else moment(np.datetime64(init_time), 0, study.data.step)
+        start = moment(last_seen, 1, step) if init_time is None else moment(np.datetime64(init_time), 0, step)
         issued = np.array([start])
+        if model in self.combinations:
+            weighted = self.combinations[model]
+            values = combined(study.domain, weighted, {name: self._forecast(name, issued).values for name in weighted.models})
+        else:
+            values = self._forecast(model, issued).values
+        coords = {"init_time": issued, "lead_time": study.lead_times, "member": np.arange(values.shape[2])}
+        return labelled(verifiable(dataset(study.domain, {study.target: values}, **coords), study.domain), step)
+
+    def _forecast(self, model: str, issued: Times) -> xr.DataArray:
+        study, framed = self.study, self.study.framed[model]
         first, last = span(study.data, issued, framed.history, 0)
-        if first < study.data.times[0] or last > last_seen:
-            held = f"{study.data.times[0]} to {last_seen}"
-            raise InputError(f"init_time: a forecast issued at {start} looks at {first} to {last}; the data hold {held}")
+        if first < study.data.times[0] or last > study.data.times[-1]:
+            held = f"{study.data.times[0]} to {study.data.times[-1]}"
+            raise InputError(f"init_time: a forecast issued at {issued[0]} looks at {first} to {last}; the data hold {held}")
         initial = windows(record(study.data, study.target, first, last), study.domain, issued, framed.history)
         ahead = known_ahead(study.domain, issued, study.lead_times)
         with one_thread():
             made = framed.forecast(self.states[model], initial, study.lead_times, ahead, study.seed)
-        values = checked(made, study.domain, issued).rename(study.target).assign_coords(study.domain.fields[study.target].coords)
-        return labelled(verifiable(values.to_dataset(), study.domain), study.data.step)
+        return checked(made, study.domain, issued)
 
     def save(self, folder: str | Path) -> Path:
         """Write the run folder; `run.json` comes last and marks it complete."""

@@ -115,10 +115,18 @@ def _finished(study: Study, todo: Plan, outcomes: Mapping[Unit, Any], seconds: f
     names = scores["model"].values.tolist()
     failures += tuple(Failure(name, "score", _missed(learnt[name], failures), "") for name in learnt if name not in names)
     return Run(
-        study, labelled(scores, study.data.step), labelled(maps, study.data.step), labelled(weights, study.data.step),
-        {name: done[unit].value for name, unit in todo.fits.items() if unit in done}, costs, failures, seconds, workers,
-        together(study, columns, names) if columns[0].forecasts else None,
-    )  # fmt: skip
+        study=study,
+        scores=labelled(scores, study.data.step),
+        maps=labelled(maps, study.data.step),
+        weights=labelled(weights, study.data.step),
+        states={name: done[unit].value for name, unit in todo.fits.items() if unit in done},
+        combinations=learnt,
+        costs=costs,
+        failures=failures,
+        seconds=seconds,
+        workers=workers,
+        forecasts=together(study, columns, names) if columns[0].forecasts else None,
+    )
 
 
 def _missed(combination: Weighted, failures: Sequence[Failure]) -> str:

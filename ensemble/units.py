@@ -148,7 +148,7 @@ def column(
     made = {name: each.value.values for name, each in done.items()}
     for name, each in combinations.items():
         if isinstance(each, Done) and made.keys() >= set(each.value.models):
-            made[name] = _combined(domain, each.value, made)[:, :, None]
+            made[name] = combined(domain, each.value, made)
     normal = climatology.value[target][month(domain.valid_time(init_time, domain.lead_times))]
     truth = verifying(problem, init_time) - normal
     values = [Values(each - normal[:, :, None], truth) for each in made.values()]
@@ -158,10 +158,11 @@ def column(
     return Column(sums, tuple(made), tuple(each.shape[2] for each in made.values()), kept, costs)
 
 
-def _combined(domain: Domain, weighted: Weighted, made: Mapping[str, Array]) -> Array:
+def combined(domain: Domain, weighted: Weighted, made: Mapping[str, Array]) -> Array:
+    """What a combination makes of forecasts (init_time, lead_time, member, ...): one with a single member."""
     dims = ("model", "init_time", "lead_time", *domain.fields[domain.target].dims)
     stacked = xr.DataArray(np.stack([made[name].mean(2) for name in weighted.models]), dims=dims)
-    return weighted.rule.combine(weighted.state, side_by_side(domain, weighted.models), stacked).values
+    return weighted.rule.combine(weighted.state, side_by_side(domain, weighted.models), stacked).values[:, :, None]
 
 
 def _kept(domain: Domain, init_time: Times, made: Array) -> xr.DataArray:

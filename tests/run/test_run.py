@@ -89,6 +89,14 @@ def test_a_forecast_from_now_needs_no_truth(run: ens.Run) -> None:
     assert np.isfinite(ahead["sst"].values).any()
     with pytest.raises(InputError, match="looks at"):
         run.forecast("lim", "1991-03")
+    with pytest.raises(InputError, match="did you mean"):
+        run.forecast("limm")
+
+
+def test_a_combination_forecasts_what_its_models_do(run: ens.Run) -> None:
+    mean = run.forecast("mean")["sst"].isel(member=0)
+    members = [run.forecast(name)["sst"].isel(member=0) for name in run.combinations["mean"].models]
+    np.testing.assert_allclose(mean, sum(members) / len(members), rtol=1e-12)
 
 
 class Altered(ens.Source):
