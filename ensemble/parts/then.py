@@ -1,18 +1,19 @@
 """Learners in a row and side by side, so that no model file has a ladder of phases.
 
-`Then(Climatology(), Then(RunningNormal(), Then(Eof(8), Beside(pc=..., residual=...))))` is a whole model: each stage is
+`Then(Climatology(), Then(RunningNormal(), Then(Eof(8), beside(pc=..., residual=...))))` is a whole model: each stage is
 fitted in turn on chunks that the stages before it have transformed, and its forecast is carried back through them.
 """
 
 from __future__ import annotations
 
+import abc
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, final
 
 import xarray as xr
 
 from ensemble.chunk import Chunk, Expected, Pairs
-from ensemble.model import Learnt, Model, Transform
+from ensemble.model import Learner, Learnt, Model, Transform
 from ensemble.sums import Sum
 from ensemble.task import Array, Domain
 
@@ -26,42 +27,73 @@ class Stages(NamedTuple):
     seed: int
 
 
+class Row(Model[Stages, Any]):
+    """Two learners in a row: the second is fitted once the first is done, on chunks as the first lets it see them."""
+
+    @property
+    @abc.abstractmethod
+    def learners(self) -> tuple[Learner[Any, Any], Model[Any, Any]]:
+        """The first and the second."""
+
+    @abc.abstractmethod
+    def seen(self, state: Stages, chunk: Chunk) -> Chunk:
+        """What the second sees of a chunk; made once, however many rounds it learns for."""
+
+    def inner(self, state: Any, domain: Domain) -> Domain:
+        """Where the second works, from the state of the first."""
+        del state
+        return domain
+
+    @final
+    def start(self, domain: Domain, seed: int) -> Learnt[Stages]:
+        return self._go_on(self.learners[0].start(domain, seed), domain, seed)
+
+    @final
+    def _go_on(self, learnt: Learnt[Any], domain: Domain, seed: int) -> Learnt[Stages]:
+        if not learnt.finished:
+            return Learnt(Stages(learnt.state, domain, False, seed), finished=False)
+        second, finished = self.learners[1].start(self.inner(learnt.state, domain), seed)
+        return Learnt(Stages(learnt.state, second, True, seed), finished)
+
+    @final
+    def summarise(self, state: Stages, chunk: Chunk) -> Any:
+        first, second = self.learners
+        return second.summarise(state.second, self.seen(state, chunk)) if state.began else first.summarise(state.first, chunk)
+
+    @final
+    def update(self, state: Stages, total: Any) -> Learnt[Stages]:
+        first, second = self.learners
+        if not state.began:
+            return self._go_on(first.update(state.first, total), state.second, state.seed)
+        learnt, finished = second.update(state.second, total)
+        return Learnt(state._replace(second=learnt), finished)
+
+
 @dataclass(frozen=True)
-class Then(Model[Stages, Any]):
+class Then(Row):
     """`second` in the variables that `first` makes."""
 
     first: Transform[Any, Any]
     second: Model[Any, Any]
 
     @property
+    def learners(self) -> tuple[Learner[Any, Any], Model[Any, Any]]:
+        return self.first, self.second
+
+    @property
     def history(self) -> int:
         return self.first.history + self.second.history - 1
 
-    def start(self, domain: Domain, seed: int) -> Learnt[Stages]:
-        return self._go_on(self.first.start(domain, seed), domain, seed)
+    def inner(self, state: Any, domain: Domain) -> Domain:
+        return self.first.domain(state, domain)
 
-    def _go_on(self, learnt: Learnt[Any], domain: Domain, seed: int) -> Learnt[Stages]:
-        if not learnt.finished:
-            return Learnt(Stages(learnt.state, domain, False, seed), finished=False)
-        second, finished = self.second.start(self.first.domain(learnt.state, domain), seed)
-        return Learnt(Stages(learnt.state, second, True, seed), finished)
+    def seen(self, state: Stages, chunk: Chunk) -> Chunk:
+        known, lost = state.first, self.first.history - 1
 
-    def summarise(self, state: Stages, chunk: Chunk) -> Any:
-        if not state.began:
-            return self.first.summarise(state.first, chunk)
-        return self.second.summarise(state.second, self._seen(state.first, chunk))
+        def make() -> Chunk:
+            return chunk.mapped(lambda data: self.first.apply(known, data), self.first.domain(known, chunk.domain), lost)
 
-    def _seen(self, state: Any, chunk: Chunk) -> Chunk:
-        """`chunk` in the new variables, transformed once however many rounds the second learns for."""
-        domain = self.first.domain(state, chunk.domain)
-        key = (self.first, id(state))
-        return chunk.once(key, state, lambda: chunk.mapped(lambda data: self.first.apply(state, data), domain, self.first.history - 1))
-
-    def update(self, state: Stages, total: Any) -> Learnt[Stages]:
-        if not state.began:
-            return self._go_on(self.first.update(state.first, total), state.second, state.seed)
-        second, finished = self.second.update(state.second, total)
-        return Learnt(state._replace(second=second), finished)
+        return chunk.once((self.first, id(known)), known, make)
 
     def forecast(self, state: Stages, initial: xr.Dataset, lead_times: Array, forcing: xr.Dataset, seed: int) -> xr.Dataset:
         inner = self.first.apply(state.first, initial).isel(lag=slice(self.first.history - 1, None))
@@ -71,31 +103,21 @@ class Then(Model[Stages, Any]):
 
 
 @dataclass(frozen=True)
-class Correction(Model[Stages, Any]):
+class Correction(Row):
     """`correction` of what `base` forecasts: it learns and forecasts the difference, in the same variables."""
 
     base: Model[Any, Any]
     correction: Model[Any, Any]
 
     @property
+    def learners(self) -> tuple[Learner[Any, Any], Model[Any, Any]]:
+        return self.base, self.correction
+
+    @property
     def history(self) -> int:
         return max(self.base.history, self.correction.history)
 
-    def start(self, domain: Domain, seed: int) -> Learnt[Stages]:
-        return self._go_on(self.base.start(domain, seed), domain, seed)
-
-    def _go_on(self, learnt: Learnt[Any], domain: Domain, seed: int) -> Learnt[Stages]:
-        if not learnt.finished:
-            return Learnt(Stages(learnt.state, domain, False, seed), finished=False)
-        correction, finished = self.correction.start(domain, seed)
-        return Learnt(Stages(learnt.state, correction, True, seed), finished)
-
-    def summarise(self, state: Stages, chunk: Chunk) -> Any:
-        if not state.began:
-            return self.base.summarise(state.first, chunk)
-        return self.correction.summarise(state.second, self._seen(state, chunk))
-
-    def _seen(self, state: Stages, chunk: Chunk) -> Chunk:
+    def seen(self, state: Stages, chunk: Chunk) -> Chunk:
         """`chunk` with targets counted from the base's forecast, on top of what they are counted from already."""
         already = chunk.expected
 
@@ -107,12 +129,6 @@ class Correction(Model[Stages, Any]):
         history = max(self.base.history, 1 if already is None else already.history)
         key = ("expected", self.base, id(state.first))
         return chunk.once(key, state.first, lambda: replace(chunk.fresh(), expected=Expected(history, expected)))
-
-    def update(self, state: Stages, total: Any) -> Learnt[Stages]:
-        if not state.began:
-            return self._go_on(self.base.update(state.first, total), state.second, state.seed)
-        correction, finished = self.correction.update(state.second, total)
-        return Learnt(state._replace(second=correction), finished)
 
     def forecast(self, state: Stages, initial: xr.Dataset, lead_times: Array, forcing: xr.Dataset, seed: int) -> xr.Dataset:
         seen = [initial.isel(lag=slice(-model.history, None)) for model in (self.base, self.correction)]
