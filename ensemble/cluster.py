@@ -9,10 +9,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
+import dask
 from distributed import Client, LocalCluster, WorkerPlugin
 
 from ensemble import plugins
-from ensemble.execute.threads import environment, hold_one_thread
+from ensemble.execute.threads import KEEP_MEMORY, environment, hold_one_thread
 
 
 class PluginFiles(WorkerPlugin):
@@ -87,4 +88,6 @@ def _local(workers: int | None = None, **options: Any) -> LocalCluster:
     Dask's own log is quiet: what fails is reported by the run, once, with its reason.
     """
     options = {"dashboard_address": ":0", "threads_per_worker": 1, "env": environment(), "silence_logs": logging.CRITICAL, **options}
-    return LocalCluster(n_workers=workers, processes=True, **options)
+    before_spawn = {**dask.config.get("distributed.nanny.pre-spawn-environ"), **KEEP_MEMORY}
+    with dask.config.set({"distributed.nanny.pre-spawn-environ": before_spawn}):
+        return LocalCluster(n_workers=workers, processes=True, **options)
