@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,7 +26,7 @@ from ensemble.score.evaluate import statistics_of
 from ensemble.store import labelled
 from ensemble.study import Study
 from ensemble.task import Period, Times
-from ensemble.units import Problem, Weighted, column, fit_model, forecast, learn
+from ensemble.units import Problem, Weighted, column, fit_model, forecast, learn, mean_forecast
 
 
 class Plan(NamedTuple):
@@ -51,13 +51,14 @@ def plan(study: Study, *, keep_forecasts: bool = False) -> Plan:
     climatology = Unit("reference", "fit", fit_model, (problem, Climatology()), guess=0.1, keep=True)
     fits = {n: Unit(n, "fit", fit_model, (problem, m), guess=study.models[n].effort, keep=True) for n, m in study.framed.items()}
 
-    def forecasts(period: Period) -> list[dict[str, Unit]]:
+    def forecasts(period: Period, function: Callable[..., Any]) -> list[dict[str, Unit]]:
         return [
-            {n: Unit(n, "hindcast", forecast, (problem, study.framed[n], fits[n], piece), guess=0.5) for n in study.models}
+            {n: Unit(n, "hindcast", function, (problem, study.framed[n], fits[n], piece), guess=0.2) for n in study.models}
             for piece in study.pieces(period)
         ]
 
-    past, present = forecasts(study.validate) if study.combinations else [], forecasts(study.test)
+    past = forecasts(study.validate, mean_forecast) if study.combinations else []
+    present = forecasts(study.test, forecast)
     by_model = {name: [piece[name] for piece in past] for name in study.models}
     learns = {
         n: Unit(n, "learn", learn, (problem, rule, by_model), 0.1, tolerant=True, keep=True) for n, rule in study.combinations.items()

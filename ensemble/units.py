@@ -70,6 +70,11 @@ def forecast(problem: Problem, model: Model[Any, Any], state: Done[Any], init_ti
     return checked(made, domain, padded).isel(init_time=slice(len(init_time)))
 
 
+def mean_forecast(problem: Problem, model: Model[Any, Any], state: Done[Any], init_time: Times) -> xr.DataArray:
+    """As `forecast`, of the mean of the members alone: all that combinations learn from, and a fraction of what travels."""
+    return forecast(problem, model, state, init_time).mean("member", keepdims=True)
+
+
 def checked(made: xr.Dataset, domain: Domain, init_time: Times) -> xr.DataArray:
     """The target of a forecast with all its dimensions in order; raises ValueError with what is wrong."""
     target, leads = domain.target, domain.lead_times
