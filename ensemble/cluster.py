@@ -13,6 +13,7 @@ import dask
 from distributed import Client, LocalCluster, WorkerPlugin
 
 from ensemble import plugins
+from ensemble.errors import InputError
 from ensemble.execute.threads import KEEP_MEMORY, environment, hold_one_thread
 
 
@@ -56,16 +57,24 @@ def share(client: Client) -> None:
 def connected(*, client: Client | None = None, scheduler: str | None = None, cluster: Mapping[str, Any] | None = None) -> Iterator[Client]:
     """A client of the cluster asked for: one that exists and stays open, a running scheduler's, or a cluster made here.
 
-    `cluster` names a class by import path with its options, `{dask_jobqueue.SLURMCluster: {cores: 16, jobs: 4}}`; `local`
-    is a process per core with one thread each. An option `jobs` or `workers` of a foreign class is how far it is scaled.
+    `cluster` names a class by import path with its options, `{dask_jobqueue.SLURMCluster: {cores: 16, workers: 4}}`, of which
+    `workers` is how far it is scaled; `local` is a process per core with one thread each. Raises InputError where nothing
+    answers or no such class is there.
     """
     with ExitStack() as stack:
         if client is None:
-            client = stack.enter_context(
-                Client(scheduler or stack.enter_context(_made(cluster or {"local": {}})), timeout="60s", set_as_default=False)
-            )
+            place = scheduler or stack.enter_context(_made(cluster or {"local": {}}))
+            client = stack.enter_context(_client(place))
         share(client)
         yield client
+
+
+def _client(place: Any) -> Client:
+    """A client of a scheduler's address or of a cluster; not the default of this process, which may have one of its own."""
+    try:
+        return Client(place, timeout="20s", set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise InputError(f"scheduler: nothing answers at {place}; start `dask scheduler` there, or leave it out to run here") from error
 
 
 def _made(cluster: Mapping[str, Any]) -> Any:
@@ -75,10 +84,14 @@ def _made(cluster: Mapping[str, Any]) -> Any:
     if name == "local":
         return _local(**options)
     module, _, attribute = name.rpartition(".")
-    scale = options.pop("workers", None)
-    made = getattr(importlib.import_module(module), attribute)(**options)
-    if scale is not None:
-        made.scale(scale)
+    workers = options.pop("workers", None)
+    try:
+        make = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise InputError(f"cluster: {name} cannot be imported ({error}); install its package, or write `local`") from error
+    made = make(**options)
+    if workers is not None:
+        made.scale(workers)
     return made
 
 

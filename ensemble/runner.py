@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,7 +18,7 @@ from distributed import Client
 
 from ensemble.cluster import connected
 from ensemble.errors import RunError
-from ensemble.execute import Done, Failure, Here, OnDask, Unit
+from ensemble.execute import Dispatcher, Done, Failure, Here, OnDask, Unit
 from ensemble.parts import Climatology
 from ensemble.progress import logged, progress
 from ensemble.recipe import cluster_of, read_recipe
@@ -84,20 +85,19 @@ def run(
     InputError for a study that cannot be run, before anything has been done.
     """
     began = time.perf_counter()
-    cluster: Mapping[str, Any] | None = None
+    cluster: Mapping[str, Any] = {"local": {"workers": workers}}
     if not isinstance(study, Study):
-        cluster = None if workers is not None else cluster_of(study)
-        study = read_recipe(study, settings=settings, only=only)
+        given = cluster_of(study, settings=settings) if workers is None else None
+        cluster, study = given or cluster, read_recipe(study, settings=settings, only=only)
     todo = plan(study, keep_forecasts=keep_forecasts)
-    with logged(out):
-        if workers == 0 and client is None and scheduler is None:
-            with progress(todo.units, show=show) as watcher:
-                outcomes, count = Here().run(todo.units, watcher), 1
-        else:
-            with connected(client=client, scheduler=scheduler, cluster=cluster or {"local": {"workers": workers}}) as connection:
-                with progress(todo.units, show=show, dashboard=connection.dashboard_link) as watcher:
-                    outcomes = OnDask(connection, uuid.uuid4().hex[:8]).run(todo.units, watcher)
-                count = len(connection.scheduler_info(n_workers=-1)["workers"])
+    here = workers == 0 and client is None and scheduler is None
+    with ExitStack() as stack:
+        connection = None if here else stack.enter_context(connected(client=client, scheduler=scheduler, cluster=cluster))
+        stack.enter_context(logged(out))
+        with progress(todo.units, show=show, dashboard=None if connection is None else connection.dashboard_link) as watcher:
+            dispatcher: Dispatcher = Here() if connection is None else OnDask(connection, uuid.uuid4().hex[:8])
+            outcomes = dispatcher.run(todo.units, watcher)
+        count = 1 if connection is None else len(connection.scheduler_info(n_workers=-1)["workers"])
         found = _finished(study, todo, outcomes, time.perf_counter() - began, count)
         return found if out is None else replace(found, folder=found.save(out))
 

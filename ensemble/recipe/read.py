@@ -27,18 +27,21 @@ def read_recipe(where: str | Path = "enso", *, settings: Sequence[str] = (), onl
     for anything that could not be run.
     """
     path = _path(where)
-    text = path.read_text(encoding="utf-8")
-    raw = _parsed(text, path)
-    for each in settings:
-        _set(raw, each)
-    study = resolved(_validated(raw), path, _comment(text))
+    study = resolved(_validated(_changed(path, settings)), path, _comment(path.read_text(encoding="utf-8")))
     return study.only(only) if only else study
 
 
-def cluster_of(where: str | Path) -> dict[str, Any] | None:
+def cluster_of(where: str | Path, *, settings: Sequence[str] = ()) -> dict[str, Any] | None:
     """The `cluster:` of a recipe, which is no part of the study."""
-    path = _path(where)
-    return _validated(_parsed(path.read_text(encoding="utf-8"), path)).cluster
+    return _validated(_changed(_path(where), settings)).cluster
+
+
+def _changed(path: Path, settings: Sequence[str]) -> dict[str, Any]:
+    """A recipe as it is written, with the changes of `--set`."""
+    raw = _parsed(path.read_text(encoding="utf-8"), path)
+    for each in settings:
+        _set(raw, each)
+    return raw
 
 
 def _path(where: str | Path) -> Path:

@@ -50,6 +50,7 @@ CASES = {
         ["run", "enso_small", "--set", "models=[{a/b: {model: lim}}]", "--set", "combine=[]"],
         "cannot be a name",
     ),
+    "a cluster class that is not there": (["run", "enso_small", "--set", "cluster={no_such.Cluster: {}}"], "cannot be imported"),
     "a missing key": (["check", "{folder}/without.yaml"], "target"),
     "a file that is not YAML": (["check", "{folder}/broken.yaml"], "not YAML"),
     "a file that is no mapping": (["check", "{folder}/list.yaml"], "mapping"),
@@ -75,6 +76,14 @@ def test_bad_input_gets_one_line_and_status_2(
     assert said in error
     assert "Traceback" not in error
     assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_scheduler_that_does_not_answer_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = str(tmp_path / "out")
+    assert status(monkeypatch, "run", "enso_small", "--only", "persistence", "--out", out, "--scheduler", "carrier-pigeon://here") == 2
+    assert "nothing answers at carrier-pigeon://here" in capsys.readouterr().err
 
 
 def test_a_finished_run_is_never_overwritten(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
