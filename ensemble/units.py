@@ -72,7 +72,7 @@ def forecast(problem: Problem, model: Model[Any, Any], state: Done[Any], init_ti
 
 def mean_forecast(problem: Problem, model: Model[Any, Any], state: Done[Any], init_time: Times) -> xr.DataArray:
     """As `forecast`, of the mean of the members alone: all that combinations learn from, and a fraction of what travels."""
-    return forecast(problem, model, state, init_time).mean("member", keepdims=True)
+    return forecast(problem, model, state, init_time).mean("member", skipna=False, keepdims=True)
 
 
 def checked(made: xr.Dataset, domain: Domain, init_time: Times) -> xr.DataArray:

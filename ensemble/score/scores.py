@@ -159,7 +159,7 @@ class IndexCorrelation(Score):
 
     def table(self, evidence: Evidence) -> xr.DataArray:
         f, t = (evidence.regions.of_start(each) for each in self.statistics)
-        means = [each.mean("init_time") for each in (f, t, f**2, t**2, f * t)]
+        means = [each.mean("init_time", skipna=False) for each in (f, t, f**2, t**2, f * t)]
         return _correlation(*means)
 
 

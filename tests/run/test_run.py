@@ -26,7 +26,9 @@ def client() -> Iterator[Client]:
 @pytest.fixture(scope="module")
 def run(client: Client) -> ens.Run:
     study = ens.read_recipe("enso_small", only=ONLY).beside(ridge=Ridge(alpha=100.0))
-    return ens.run(study, client=client, show=False)
+    run = ens.run(study, client=client, show=False)
+    assert not run.failures
+    return run
 
 
 def test_an_estimator_is_a_model_as_it_is(run: ens.Run) -> None:
@@ -61,6 +63,7 @@ def test_the_equal_mean_is_the_mean(client: Client) -> None:
     study = ens.read_recipe("enso_small", only=["damped_persistence", "lim"])
     run = ens.run(study, client=client, keep_forecasts=True, show=False)
     assert run.forecasts is not None
+    assert not run.failures
     members = [run.forecasts[name]["sst"] for name in study.models]
     np.testing.assert_allclose(run.forecasts["mean"]["sst"], (members[0] + members[1]) / 2, rtol=1e-12)
     weight = run.weights["weight"]
