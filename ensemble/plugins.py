@@ -107,7 +107,11 @@ def _find(where: str, kind: str, base: Path) -> Path:
 
 def _asked(text: str, path: str) -> Iterator[tuple[str, str]]:
     """The files a text asks for by `load("name")` or `load("name", "data")`, read off without running it."""
-    for node in ast.walk(ast.parse(text, path)):
+    try:
+        tree = ast.parse(text, path)
+    except SyntaxError as error:
+        raise InputError(f"{path}, line {error.lineno}: {error.msg}; mend the file") from error
+    for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "load":
             words = [each.value for each in (*node.args, *(k.value for k in node.keywords)) if isinstance(each, ast.Constant)]
             if words:

@@ -48,7 +48,9 @@ def _origin(of: object) -> str:
 
 
 def settings_of(of: Any) -> dict[str, Any]:
-    """The fields of an object as YAML can hold them."""
+    """The fields of an object as YAML can hold them; one that is no dataclass has none."""
+    if not dataclasses.is_dataclass(of):
+        return {}
     values = {each.name: getattr(of, each.name) for each in dataclasses.fields(of) if each.init}
     return {name: _plain(value) for name, value in values.items()}
 

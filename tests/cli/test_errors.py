@@ -53,6 +53,7 @@ CASES = {
     "a cluster class that is not there": (["run", "enso_small", "--set", "cluster={no_such.Cluster: {}}"], "cannot be imported"),
     "a missing key": (["check", "{folder}/without.yaml"], "target"),
     "a file that is not YAML": (["check", "{folder}/broken.yaml"], "not YAML"),
+    "a model file that is no Python": (["run", "enso_small", "--set", "models=[{folder}/bad.py]", "--set", "combine=[]"], "bad.py, line 1"),
     "a file that is no mapping": (["check", "{folder}/list.yaml"], "mapping"),
     "a region with a stranger": (["run", "enso_small", "--set", "regions.nino34.latitud=[0, 1]"], "latitud"),
 }
@@ -67,6 +68,7 @@ def test_bad_input_gets_one_line_and_status_2(
     (tmp_path / "without.yaml").write_text(text.replace("target: sst\n", ""))
     (tmp_path / "broken.yaml").write_text("data: [hadisst")
     (tmp_path / "list.yaml").write_text("- hadisst")
+    (tmp_path / "bad.py").write_text("class Bad(:")
     before = sorted(tmp_path.rglob("*"))
     words, said = CASES[case]
     assert status(monkeypatch, *(word.replace("{folder}", str(tmp_path)) for word in words)) == 2

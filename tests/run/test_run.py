@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -119,6 +120,13 @@ class Altered(ens.Source):
     def read(self, times: ens.Times) -> xr.Dataset:
         data = self.source.read(times)
         return data.assign(sst=data["sst"] + 100.0 * (data["time"] >= self.since))
+
+
+def test_what_is_no_dataclass_is_saved_all_the_same(tmp_path: Path) -> None:
+    study = ens.read_recipe("enso_small", only=["persistence"], settings=["combine=[]"])
+    altered = replace(study, data=Altered(study.data, np.datetime64("2021-12-01", "ns")))
+    ens.run(altered, workers=0, show=False, out=tmp_path / "out")
+    assert (tmp_path / "out" / "run.json").exists()
 
 
 def test_changing_the_truth_after_t_changes_no_forecast_issued_at_t() -> None:
