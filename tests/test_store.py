@@ -11,6 +11,7 @@ import xarray as xr
 
 import ensemble as ens
 from ensemble.errors import InputError
+from ensemble.recipe import written
 from ensemble.store import labelled, read_state, whole, write_state, write_text
 
 
@@ -74,6 +75,17 @@ def test_lead_times_are_written_as_other_tools_read_them(step: np.timedelta64, k
     assert data["lead_time"].dtype.kind == kind
     if kind == "i":
         assert data["lead_time"].attrs["units"] in ("months", "years")
+
+
+def test_a_file_of_ones_own_comes_back_from_the_written_recipe(tmp_path: Path) -> None:
+    text = Path(ens.load("persistence").__file__ or "").read_text()
+    (tmp_path / "two.py").write_text(text + text[text.index("@dataclass") :].replace("class Persistence", "class Other"))
+    (tmp_path / "mine.yaml").write_text(
+        (Path(ens.__file__).parent / "recipes" / "enso_small.yaml").read_text().replace("  - lim\n", "  - ./two.py:Other\n")
+    )
+    study = ens.read_recipe(tmp_path / "mine.yaml", only=["persistence", "two"])
+    (tmp_path / "again.yaml").write_text(written(study))
+    assert ens.read_recipe(tmp_path / "again.yaml").models == study.models
 
 
 def test_a_run_folder_holds_what_its_run_knew(tmp_path: Path) -> None:

@@ -123,7 +123,9 @@ def _builtin(entry: Any, what: str, known: Mapping[str, type], base: type, folde
 
 def configured(cls: Callable[..., T], settings: Mapping[str, Any], where: str) -> T:
     """`cls(**settings)`, each setting known and of its annotated type."""
-    fields = {each.name for each in dataclasses.fields(cls) if each.init}  # type: ignore[arg-type]
+    fields = {each.name for each in dataclasses.fields(cls) if each.init} if dataclasses.is_dataclass(cls) else None
+    if fields is None:
+        raise InputError(f"{where}: its class is no dataclass; write @dataclass(frozen=True) above it")
     hints = get_type_hints(cls)
     checked = {}
     for name, value in settings.items():

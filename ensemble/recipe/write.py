@@ -44,7 +44,9 @@ def _origin(of: object) -> str:
     file = plugins.origin(type(of))
     if file is None:
         return f"{type(of).__module__}:{type(of).__qualname__}"
-    return file.path if Path(file.path).parent.parent != plugins.shipped("models").parent else Path(file.path).stem
+    if Path(file.path).parent.parent == plugins.shipped("models").parent:
+        return Path(file.path).stem
+    return f"{file.path}:{type(of).__qualname__}"  # a file of one's own may define several
 
 
 def settings_of(of: Any) -> dict[str, Any]:

@@ -54,6 +54,7 @@ CASES = {
     "a missing key": (["check", "{folder}/without.yaml"], "target"),
     "a file that is not YAML": (["check", "{folder}/broken.yaml"], "not YAML"),
     "a model file that is no Python": (["run", "enso_small", "--set", "models=[{folder}/bad.py]", "--set", "combine=[]"], "bad.py, line 1"),
+    "a model that is no dataclass": (["run", "enso_small", "--set", "models=[{folder}/loose.py]", "--set", "combine=[]"], "no dataclass"),
     "a file that is no mapping": (["check", "{folder}/list.yaml"], "mapping"),
     "a region with a stranger": (["run", "enso_small", "--set", "regions.nino34.latitud=[0, 1]"], "latitud"),
 }
@@ -69,6 +70,7 @@ def test_bad_input_gets_one_line_and_status_2(
     (tmp_path / "broken.yaml").write_text("data: [hadisst")
     (tmp_path / "list.yaml").write_text("- hadisst")
     (tmp_path / "bad.py").write_text("class Bad(:")
+    (tmp_path / "loose.py").write_text("from ensemble import Model, Untrained\n\nclass Loose(Untrained, Model):\n    forecast = None\n")
     before = sorted(tmp_path.rglob("*"))
     words, said = CASES[case]
     assert status(monkeypatch, *(word.replace("{folder}", str(tmp_path)) for word in words)) == 2
