@@ -123,6 +123,15 @@ def origin(of: type) -> File | None:
     return _files.get(of.__module__)
 
 
+def code_of(of: type) -> frozenset[str]:
+    """The plug-in modules that a class rests on: its own, and those that one loads, and so on."""
+    return _with_loads(of.__module__) if of.__module__ in _files else frozenset()
+
+
+def _with_loads(module: str) -> frozenset[str]:
+    return frozenset({module}).union(*map(_with_loads, _files[module].loads.values()))
+
+
 def definition(module: ModuleType, base: type) -> type:
     """The class of kind `base` that a plug-in file is about: the one named like the file (`lim.py`: `Lim`), or its only one."""
     found = [

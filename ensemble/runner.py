@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Any, NamedTuple
 
 from distributed import Client
 
+from ensemble import plugins
 from ensemble.cluster import connected
 from ensemble.errors import RunError
 from ensemble.execute import Dispatcher, Done, Failure, Here, OnDask, Unit
@@ -50,11 +52,15 @@ def plan(study: Study, *, keep_forecasts: bool = False) -> Plan:
     size = max(len(piece) for period in (study.validate, study.test) for piece in study.pieces(period))
     problem = Problem(study.data, study.domain, study.train, study.shards, study.history, size, study.seed)
     climatology = Unit("reference", "fit", fit_model, (problem, Climatology()), guess=0.1, keep=True)
-    fits = {n: Unit(n, "fit", fit_model, (problem, m), guess=study.models[n].effort, keep=True) for n, m in study.framed.items()}
+    code = {n: plugins.code_of(type(model)) for n, model in study.models.items()}
+    fits = {
+        n: Unit(n, "fit", fit_model, (problem, model), guess=study.models[n].effort, keep=True, code=code[n])
+        for n, model in study.framed.items()
+    }
 
     def forecasts(period: Period, function: Callable[..., Any]) -> list[dict[str, Unit]]:
         return [
-            {n: Unit(n, "hindcast", function, (problem, study.framed[n], fits[n], piece), guess=0.2) for n in study.models}
+            {n: Unit(n, "hindcast", function, (problem, study.framed[n], fits[n], piece), guess=0.2, code=code[n]) for n in study.models}
             for piece in study.pieces(period)
         ]
 
@@ -91,15 +97,18 @@ def run(
         cluster, study = given or cluster, read_recipe(study, settings=settings, only=only)
     todo = plan(study, keep_forecasts=keep_forecasts)
     here = workers == 0 and client is None and scheduler is None
-    with ExitStack() as stack:
-        connection = None if here else stack.enter_context(connected(client=client, scheduler=scheduler, cluster=cluster))
-        stack.enter_context(logged(out))
-        with progress(todo.units, show=show, dashboard=None if connection is None else connection.dashboard_link) as watcher:
-            dispatcher: Dispatcher = Here() if connection is None else OnDask(connection, uuid.uuid4().hex[:8])
-            outcomes = dispatcher.run(todo.units, watcher)
-        count = 1 if connection is None else len(connection.scheduler_info(n_workers=-1)["workers"])
+    with logged(out), ThreadPoolExecutor(1) as beside:
+        with ExitStack() as stack:
+            connection = None if here else stack.enter_context(connected(client=client, scheduler=scheduler, cluster=cluster))
+            with progress(todo.units, show=show, dashboard=None if connection is None else connection.dashboard_link) as watcher:
+                dispatcher: Dispatcher = Here() if connection is None else OnDask(connection, uuid.uuid4().hex[:8])
+                outcomes = dispatcher.run(todo.units, watcher)
+            count = 1 if connection is None else len(connection.scheduler_info(n_workers=-1)["workers"])
+            closed = beside.submit(stack.pop_all().close)  # takes a second, for which the report need not wait
         found = _finished(study, todo, outcomes, time.perf_counter() - began, count)
-        return found if out is None else replace(found, folder=found.save(out))
+        found = found if out is None else replace(found, folder=found.save(out))
+        closed.result()
+        return found
 
 
 def _finished(study: Study, todo: Plan, outcomes: Mapping[Unit, Any], seconds: float, workers: int) -> Run:

@@ -20,7 +20,7 @@ from ensemble.score import SCORES, Region, Score
 from ensemble.task import Array, Domain, Period, Source, Times, shift
 
 RESERVED = ("reference", "scores")  # what scores are made against, and the scoring, among the units of a run
-STARTS = 24  # forecasts of at most so many starts are one unit
+STARTS = 32  # forecasts of at most so many starts are one unit
 
 
 @dataclass(frozen=True, eq=False)

@@ -187,7 +187,7 @@ class Convnet(Composed):
     noise: float = 0.1
 
     kind = "neural"
-    effort = 15.0
+    effort = 5.0
 
     def build(self) -> Model[Any, Any]:
         network = Network(

@@ -139,7 +139,7 @@ class HybridMixedLayer(Composed):
     substeps: int = 2
 
     kind = "hybrid"
-    effort = 11.0
+    effort = 3.5
 
     def build(self) -> Model[Any, Any]:
         network = Correction(self.modes, self.width, self.seeds, self.rounds, self.rate, self.physics_rate, self.decay, self.substeps)

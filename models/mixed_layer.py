@@ -238,7 +238,7 @@ class MixedLayer(Composed):
     substeps: int = 2
 
     kind = "physics"
-    effort = 8.0
+    effort = 1.4
 
     def build(self) -> Model[Any, Any]:
         return Then(Scaled(), self.core())

@@ -121,7 +121,7 @@ class Mlp(Composed):
     noise: float = 0.6
 
     kind = "neural"
-    effort = 5.0
+    effort = 1.3
 
     def build(self) -> Model[Any, Any]:
         network = Network(self.lags, self.width, self.seeds, self.rounds, self.rate, self.decay, self.noise)

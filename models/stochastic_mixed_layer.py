@@ -155,7 +155,7 @@ class StochasticMixedLayer(Composed):
     substeps: int = 2
 
     kind = "physics"
-    effort = 9.0
+    effort = 2.0
 
     def build(self) -> Model[Any, Any]:
         pc, residual = (Red(self.members, self.inflation, stream) for stream in (0, 1))

@@ -2,8 +2,9 @@
 
 Dask's own assignment places a unit when it is submitted, and durations it has not seen count as half a second; with units
 of very different cost that leaves workers idle at the end. Here a unit is submitted when a worker has room for it: one in
-flight per thread, two while units cost less than half a second (one costs 23 % at 50 ms a unit, two 4 %). A unit is taken
-from the worker that holds what it needs (a fitted state, compiled code) only by one that has nothing else to do.
+flight per thread, two while units cost less than half a second (one costs 23 % at 50 ms a unit, two 4 %). A unit that another
+worker is better prepared for (it holds the fitted state, or has compiled the code) counts as shorter by what that is worth,
+so that it goes elsewhere only where nothing of that length is left to do.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from ensemble.execute.unit import Failure, Unit, Watcher, failure_of, filled, in
 log = logging.getLogger("ensemble")
 
 SHORT = 0.5  # seconds: below this a worker is given a second unit to have at hand
+PREPARED = 1.0  # seconds: what importing and compiling a model's code once more is taken to cost until that has been seen
 LOOK_AGAIN = 2.0  # seconds between looks for workers that came or went
 
 
@@ -79,9 +81,10 @@ class _Flight:
                 self.users[need].add(unit)
         self.ready = [unit for unit in units if not self.waits[unit]]
         self.outcomes: dict[Unit, Future[Any] | Failure] = {}
-        self.place: dict[Unit, str] = {}
+        self.seen: dict[str, set[object]] = defaultdict(set)  # code and models that a worker has run
         self.flying: dict[Unit, tuple[Future[Any], str, float]] = {}
         self.landed: queue.SimpleQueue[Unit] = queue.SimpleQueue()
+        self.first: dict[tuple[str, str], float] = {}  # seconds of the first unit of a model and phase, which compiles
         self.seconds: dict[tuple[str, str], float] = {}
         self.threads: dict[str, int] = {}
         self.looked = -math.inf
@@ -114,10 +117,20 @@ class _Flight:
         short = bool(flying) and max(flying) < SHORT
         return self.threads[worker] * (2 if short else 1) - len(flying)
 
-    def _rank(self, unit: Unit, worker: str) -> tuple[bool, float, int]:
-        """What another worker holds the needs of comes last; otherwise the longest first, then the order of the run."""
-        places = {self.place[need] for need in unit.needs if need in self.place}
-        return not places or worker in places, self._expected(unit), -self.order[unit]
+    def _rank(self, unit: Unit, worker: str) -> tuple[float, int]:
+        """The longest first, less what it costs that another worker is better prepared; then the order of the run."""
+        here = self._prepared(unit, worker)
+        better = any(self._prepared(unit, other) > here for other in self.threads)
+        return self._expected(unit) - (self._unprepared(unit) if better else 0.0), -self.order[unit]
+
+    def _prepared(self, unit: Unit, worker: str) -> int:
+        """How much of what a unit wants a worker has: the model as such, and the code that it shares with others."""
+        return len({unit.model, *unit.code} & self.seen[worker])
+
+    def _unprepared(self, unit: Unit) -> float:
+        """What it costs to begin with a model's units on a worker, as the first of them has shown [s]."""
+        key = (unit.model, unit.phase)
+        return max(self.first[key] - self.seconds[key], 0.0) if key in self.first else PREPARED
 
     def _expected(self, unit: Unit) -> float:
         return self.seconds.get((unit.model, unit.phase), unit.guess)
@@ -133,6 +146,7 @@ class _Flight:
             key=(f"{unit.model}-{unit.phase}-{self.run_id}", self.order[unit]), workers=[worker], allow_other_workers=True, pure=False,
         )  # fmt: skip
         self.flying[unit] = (future, worker, time.monotonic())
+        self.seen[worker] |= {unit.model, *unit.code}
         self.watcher.began(unit)
         future.add_done_callback(lambda _: self.landed.put(unit))
 
@@ -142,12 +156,11 @@ class _Flight:
             unit = self.landed.get(timeout=LOOK_AGAIN)
         except queue.Empty:
             return
-        future, worker, began = self.flying.pop(unit)
+        future, _, began = self.flying.pop(unit)
         if future.status == "finished":
-            key = (unit.model, unit.phase)
-            seconds = time.monotonic() - began
-            self.seconds[key] = seconds if key not in self.seconds else (self.seconds[key] + seconds) / 2
-            self.place[unit] = worker
+            key, seconds = (unit.model, unit.phase), time.monotonic() - began
+            self.first.setdefault(key, seconds)
+            self.seconds[key] = (self.seconds.get(key, seconds) + seconds) / 2
             self._end(unit, future)
         else:
             self._end(unit, failure_of(unit, future.exception() or RuntimeError(f"the task was {future.status}")))

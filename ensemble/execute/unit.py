@@ -33,6 +33,7 @@ class Unit:
     guess: float = 1.0  # seconds, until units of this model and phase have been measured
     tolerant: bool = False
     keep: bool = False  # the caller wants the value itself
+    code: frozenset[str] = frozenset()  # what a worker that has run it has imported and compiled; it suits units that share some
     needs: tuple[Unit, ...] = field(init=False)
 
     def __post_init__(self) -> None:
