@@ -40,7 +40,7 @@ class HadISST(Source):
     def _data(self) -> xr.Dataset:
         with xr.open_dataset(_file()) as file:
             data = file.load().rename(lat="latitude", lon="longitude")
-        data = data.assign_coords(time=data["time"].values.astype("datetime64[M]").astype("datetime64[ns]"))
+        data = data.assign_coords(time=data["time"].values.astype("datetime64[M]").astype("datetime64[s]"))
         data["sst"].attrs = {"standard_name": "sea_surface_temperature", "long_name": "sea surface temperature", "units": "degC"}
         data["latitude"].attrs = {"standard_name": "latitude", "units": "degrees_north"}
         data["longitude"].attrs = {"standard_name": "longitude", "units": "degrees_east"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import logging
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -63,10 +64,29 @@ def connected(*, client: Client | None = None, scheduler: str | None = None, clu
     """
     with ExitStack() as stack:
         if client is None:
+            stack.enter_context(_script_stays_here())
             place = scheduler or stack.enter_context(_made(cluster or {"local": {}}))
             client = stack.enter_context(_client(place))
         share(client)
         yield client
+
+
+@contextmanager
+def _script_stays_here() -> Iterator[None]:
+    """Keep processes that are started meanwhile from running the user's script once more.
+
+    A spawned process imports the main module of its parent, which it finds by these two attributes; a script without a main
+    guard would start processes without end. What a script defines is pickled by value and needs no import.
+    """
+    main = sys.modules["__main__"]
+    file, spec = main.__dict__.pop("__file__", None), main.__spec__
+    main.__spec__ = None
+    try:
+        yield
+    finally:
+        main.__spec__ = spec
+        if file is not None:
+            main.__file__ = file
 
 
 def _client(place: Any) -> Client:

@@ -14,8 +14,9 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar, final
 import xarray as xr
 
 from ensemble.chunk import Chunk
+from ensemble.findings import Finding
 from ensemble.sums import Addable, Rows
-from ensemble.task import Array, Domain
+from ensemble.task import Array, Domain, Times
 
 State = TypeVar("State")
 Summary = TypeVar("Summary", bound=Addable)
@@ -48,12 +49,43 @@ class Model(Learner[State, Summary]):
     """A way to forecast."""
 
     kind: ClassVar[str] = "statistical"  # reference, physics, dynamical, statistical, neural, hybrid, external
+    multivariate: ClassVar[bool] = False  # whether it is shown the other variables of the record, or its target alone
+    may_lack: ClassVar[bool] = False  # whether its forecasts may lack points, as files do; elsewhere a missing value is a failure
     effort: ClassVar[float] = 1.0  # seconds a fit may take: a hint that orders the first fits, until they are measured
 
     @property
     def history(self) -> int:
         """How many past steps a forecast looks at, the last one seen included."""
         return 1
+
+    @property
+    def ensemble_size(self) -> int:
+        """How many members a forecast has, as far as that is known: pieces are cut by it so that they fit into memory."""
+        return 1
+
+    @property
+    def issued(self) -> Times | None:
+        """(init_time,): the only starts it has a forecast for; None where it can make one for any."""
+        return None
+
+    @property
+    def leads(self) -> Array | None:
+        """(lead_time,): the only leads it has a forecast for; None where it can make one for any."""
+        return None
+
+    def check(self, domain: Domain) -> None:
+        """Raise InputError if the model cannot forecast for `domain`, where that shows before any work is done."""
+        del domain
+
+    @property
+    def notes(self) -> tuple[Finding, ...]:
+        """What was found in the files of people, and done about it: the data table."""
+        return ()
+
+    def found(self, state: State) -> tuple[Finding, ...]:
+        """What its fit adds to the data table."""
+        del state
+        return ()
 
     @abc.abstractmethod
     def forecast(self, state: State, initial: xr.Dataset, lead_times: Array, forcing: xr.Dataset, seed: int) -> xr.Dataset:

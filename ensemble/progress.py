@@ -32,7 +32,7 @@ class Lines:
         self.left[unit.model, unit.phase] -= 1
         if isinstance(outcome, Failure):
             if (outcome.model, outcome.phase) == (unit.model, unit.phase):  # not one that is only passed on
-                log.error("%s failed in %s: %s", outcome.model, outcome.phase, outcome.reason)
+                log.error("%s failed in %s: %s", outcome.model, outcome.phase, outcome)
         elif not self.left[unit.model, unit.phase]:
             log.info("%s: %s done (%d of %d units)", unit.model, unit.phase, self.done, self.total)
 

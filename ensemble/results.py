@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
@@ -15,17 +15,21 @@ from ensemble.chunk import known_ahead, windows
 from ensemble.errors import InputError, unknown
 from ensemble.execute import Cost, Failure
 from ensemble.execute.threads import one_thread
+from ensemble.findings import Finding
+from ensemble.hindcast import checked, problem_of, windowed
 from ensemble.prepare import record
 from ensemble.prepare.record import span
 from ensemble.provenance import provenance
 from ensemble.recipe import written
-from ensemble.report import Plots, write_report
 from ensemble.score.evaluate import Labels, evaluate
 from ensemble.store import labelled, verifiable, write_netcdf, write_state, write_text, write_zarr
-from ensemble.study import Study
+from ensemble.study import COMMON, Study
 from ensemble.sums import total
-from ensemble.task import Times, dataset, moment
-from ensemble.units import Column, Weighted, checked, combined, side_by_side
+from ensemble.task import Array, Times, dataset, moment
+from ensemble.units import Column, Weighted, combined, side_by_side
+
+if TYPE_CHECKING:
+    from ensemble.report import Plots
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +57,15 @@ class Run:
     @property
     def plot(self) -> Plots:
         """The figures, one method each; every one returns its Matplotlib axes."""
+        from ensemble.report import Plots  # Matplotlib is heavy, and wanted by those alone who look
+
         return Plots(self)
+
+    @property
+    def notes(self) -> tuple[Finding, ...]:
+        """The data table: what was found in the files that people brought, and what was done about it."""
+        fitted = (self.study.models[name].found(state) for name, state in self.states.items())
+        return (*self.study.notes, *(each for found in fitted for each in found))
 
     def best(self, score: str = "rmse", *, region: str = "all", lead_time: int | None = None) -> str:
         """The model that does best by `score`, at one lead time or in the mean over all."""
@@ -103,24 +115,25 @@ class Run:
         start = moment(last_seen, 1, step) if init_time is None else moment(np.datetime64(init_time), 0, step)
         issued = np.array([start])
         if model in self.combinations:
-            weighted = self.combinations[model]
-            values = combined(study.domain, weighted, {name: self._forecast(name, issued).values for name in weighted.models})
+            weighted, scored = self.combinations[model], problem_of(study).scored
+            values = combined(scored, weighted, {name: self._forecast(name, issued) for name in weighted.models})
         else:
-            values = self._forecast(model, issued).values
-        coords = {"init_time": issued, "lead_time": study.lead_times, "member": np.arange(values.shape[2])}
-        return labelled(verifiable(dataset(study.domain, {study.target: values}, **coords), study.domain), step)
+            values = self._forecast(model, issued)
+        coords = {"init_time": issued, "lead_time": study.labels, "member": np.arange(values.shape[2])}
+        return labelled(verifiable(dataset(study.domain, {study.target: values}, **coords), study.domain, study.windows), step)
 
-    def _forecast(self, model: str, issued: Times) -> xr.DataArray:
+    def _forecast(self, model: str, issued: Times) -> Array:
         study, framed = self.study, self.study.framed[model]
         first, last = span(study.data, issued, framed.history, 0)
         if first < study.data.times[0] or last > study.data.times[-1]:
             held = f"{study.data.times[0]} to {study.data.times[-1]}"
             raise InputError(f"init_time: a forecast issued at {issued[0]} looks at {first} to {last}; the data hold {held}")
-        initial = windows(record(study.data, study.target, first, last), study.domain, issued, framed.history)
+        domain = problem_of(study, model=model).domain
+        initial = windows(record(study.data, tuple(domain.fields), first, last), domain, issued, framed.history)
         ahead = known_ahead(study.domain, issued, study.lead_times)
         with one_thread():
             made = framed.forecast(self.states[model], initial, study.lead_times, ahead, study.seed)
-        return checked(made, study.domain, issued)
+        return windowed(checked(made, study.domain, issued, gaps=framed.may_lack).values, problem_of(study))
 
     def save(self, folder: str | Path) -> Path:
         """Write the run folder; `run.json` comes last and marks it complete."""
@@ -133,6 +146,8 @@ class Run:
             write_state(folder / "states", name, state)
         if self.forecasts is not None:
             write_zarr(folder / "forecasts.zarr", self.forecasts)
+        from ensemble.report import write_report  # as above
+
         write_report(self, folder)
         write_text(folder / "run.json", json.dumps(self.described(), indent=1))
         return folder
@@ -149,7 +164,8 @@ class Run:
         }  # fmt: skip
         failures = [failure._asdict() for failure in self.failures]
         took = {"seconds": self.seconds, "workers": self.workers, "costs": costs}
-        return {**provenance(self.study), **took, "failures": failures}
+        table = [each._asdict() for each in self.notes]
+        return {**provenance(self.study), **took, "failures": failures, "data_table": table}
 
 
 def assembled(study: Study, columns: Sequence[Column], learnt: Mapping[str, Weighted]) -> tuple[xr.Dataset, xr.Dataset, xr.Dataset]:
@@ -158,14 +174,26 @@ def assembled(study: Study, columns: Sequence[Column], learnt: Mapping[str, Weig
     tallies = [each.tally.select([each.models.index(name) for name in names]) for each in columns]
     kinds = tuple(study.models[name].kind if name in study.models else "combination" for name in names)
     members = tuple(columns[0].members[columns[0].models.index(name)] for name in names)
-    labels = Labels(names, kinds, members, tuple(study.lead_times.tolist()), study.regions, study.domain.fields[study.target])
+    labels = Labels(names, kinds, members, tuple(study.labels.tolist()), study.regions, study.domain.fields[study.target])
     scores, maps = evaluate(total(tallies), study.scores, labels)
+    had = np.stack([_starts_had(study, learnt[name].models if name in learnt else (name,)) for name in names])
+    had = np.broadcast_to(had[:, :, None], scores["n_starts"].shape)
+    scores["n_starts_had"] = scores["n_starts"].copy(data=had).assign_attrs(long_name="number of starts that the model has by itself")
     weights = [_weights(study, each) for each in learnt.values()]
     if not weights:
-        none = (("combination", "lead_time"), np.zeros((0, len(study.lead_times))))
-        return scores, maps, xr.Dataset({"weight": none}, {"lead_time": study.lead_times})
+        none = (("combination", "lead_time"), np.zeros((0, len(study.labels))))
+        return scores, maps, xr.Dataset({"weight": none}, {"lead_time": study.labels})
     weight = xr.concat(weights, xr.Variable("combination", list(learnt)), join="outer", fill_value=0.0)
     return scores, maps, xr.Dataset({"weight": weight})
+
+
+def _starts_had(study: Study, models: Sequence[str]) -> Array:
+    """(lead_time,): the starts that verify in the test period and for which some models have a forecast, whatever the others have."""
+    starts = COMMON.held(study.possible(study.test), {name: study.issued[name] for name in models})
+    valid = study.domain.valid_time(starts, study.lead_times)
+    counts = np.isin(valid, study.sample.verifies(study.test, starts, study.lead_times, study.data.step))
+    spans = [each.steps for each in study.windows] or [np.array([lead]) for lead in study.lead_times]
+    return np.array([counts[:, np.isin(study.lead_times, each)].all(1).sum() for each in spans])
 
 
 def together(study: Study, columns: Sequence[Column], models: Sequence[str]) -> xr.DataTree:
@@ -173,11 +201,11 @@ def together(study: Study, columns: Sequence[Column], models: Sequence[str]) -> 
     nodes = {}
     for name in models:
         values = xr.concat([each.forecasts[name] for each in columns], "init_time")
-        nodes[name] = labelled(verifiable(values.to_dataset(name=study.target), study.domain), study.data.step)
+        nodes[name] = labelled(verifiable(values.to_dataset(name=study.target), study.domain, study.windows), study.data.step)
     return xr.DataTree.from_dict(nodes)
 
 
 def _weights(study: Study, weighted: Weighted) -> xr.DataArray:
-    values = weighted.rule.weights(weighted.state, side_by_side(study.domain, weighted.models))
-    coords = {"model": list(weighted.models), "lead_time": study.lead_times}
+    values = weighted.rule.weights(weighted.state, side_by_side(problem_of(study).scored, weighted.models))
+    coords = {"model": list(weighted.models), "lead_time": study.labels}
     return xr.DataArray(values, dims=("model", "lead_time"), coords=coords, attrs={"units": "1", "long_name": "weight in the combination"})

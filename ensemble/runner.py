@@ -6,6 +6,8 @@ of them is collected in a `Run`.
 
 from __future__ import annotations
 
+import importlib
+import logging
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
@@ -18,18 +20,26 @@ from typing import Any, NamedTuple
 from distributed import Client
 
 from ensemble import plugins
+from ensemble.checks import check_against_record
 from ensemble.cluster import connected
 from ensemble.errors import RunError
-from ensemble.execute import Dispatcher, Done, Failure, Here, OnDask, Unit
+from ensemble.execute import Dispatcher, Done, Failure, Here, OnDask, Unit, merged
+from ensemble.hindcast import forecast, mean_forecast, problem_of
 from ensemble.parts import Climatology
+from ensemble.prepare import cut, survey
 from ensemble.progress import logged, progress
 from ensemble.recipe import cluster_of, read_recipe
 from ensemble.results import Run, assembled, together
 from ensemble.score.evaluate import statistics_of
 from ensemble.store import labelled
 from ensemble.study import Study
-from ensemble.task import Period, Times
-from ensemble.units import Problem, Weighted, column, fit_model, forecast, learn, mean_forecast
+from ensemble.sums import total
+from ensemble.task import Times
+from ensemble.units import Weighted, column, fit_model, learn, summed
+
+log = logging.getLogger("ensemble")
+
+TOGETHER = 8  # columns that are added up at once, a power of two
 
 
 class Plan(NamedTuple):
@@ -38,46 +48,68 @@ class Plan(NamedTuple):
     fits: dict[str, Unit]
     forecasts: list[Unit]
     learns: dict[str, Unit]
-    climatology: Unit
+    climatology: Unit | None
     columns: list[Unit]
+    sums: list[Unit]  # of columns, each of what stands before it
+    scores: list[Unit]  # the few of both that are left
 
     @property
     def units(self) -> list[Unit]:
         """All of them, none before what it needs."""
-        return [self.climatology, *self.fits.values(), *self.forecasts, *self.learns.values(), *self.columns]
+        reference = [] if self.climatology is None else [self.climatology]
+        return [*reference, *self.fits.values(), *self.forecasts, *self.learns.values(), *self.columns, *self.sums]
 
 
 def plan(study: Study, *, keep_forecasts: bool = False) -> Plan:
     """What is to be done."""
-    size = max(len(piece) for period in (study.validate, study.test) for piece in study.pieces(period))
-    problem = Problem(study.data, study.domain, study.train, study.shards, study.history, size, study.seed)
-    climatology = Unit("reference", "fit", fit_model, (problem, Climatology()), guess=0.1, keep=True)
+    pieces = {name: study.pieces(period) for name, period in study.periods.items() if name != "train"}
+    size = max(len(piece) for each in pieces.values() for piece in each)
+    problem, own = problem_of(study, size), {name: problem_of(study, size, name) for name in study.models}
+    climatology = None if study.train is None else Unit("reference", "fit", fit_model, (problem, Climatology()), guess=0.1, keep=True)
     code = {n: plugins.code_of(type(model)) for n, model in study.models.items()}
     fits = {
-        n: Unit(n, "fit", fit_model, (problem, model), guess=study.models[n].effort, keep=True, code=code[n])
+        n: Unit(n, "fit", fit_model, (own[n], model), guess=study.models[n].effort, keep=True, code=code[n])
         for n, model in study.framed.items()
     }
 
-    def forecasts(period: Period, function: Callable[..., Any]) -> list[dict[str, Unit]]:
+    def forecasts(period: str, function: Callable[..., Any]) -> list[dict[str, Unit]]:
         return [
-            {n: Unit(n, "hindcast", function, (problem, study.framed[n], fits[n], piece), guess=0.2, code=code[n]) for n in study.models}
-            for piece in study.pieces(period)
+            {n: Unit(n, "hindcast", function, (own[n], study.framed[n], fits[n], piece), guess=0.2, code=code[n]) for n in study.models}
+            for piece in pieces[period]
         ]
 
-    past = forecasts(study.validate, mean_forecast) if study.combinations else []
-    present = forecasts(study.test, forecast)
+    past = forecasts("validate", mean_forecast) if study.combinations and study.validate else []
+    present = forecasts("test", forecast)
     by_model = {name: [piece[name] for piece in past] for name in study.models}
+    known = study.verifies(study.validate) if study.validate else study.data.times[:0]
     learns = {
-        n: Unit(n, "learn", learn, (problem, rule, by_model), 0.1, tolerant=True, keep=True) for n, rule in study.combinations.items()
+        n: Unit(n, "learn", learn, (problem, rule, known, by_model), 0.1, tolerant=True, keep=True)
+        for n, rule in study.combinations.items()
     }
-    statistics = statistics_of(study.scores)
+    statistics, verifies = statistics_of(study.scores), study.verifies(study.test)
 
     def scored(piece: Times, made: dict[str, Unit]) -> Unit:
-        arguments = (problem, climatology, study.regions, statistics, piece, made, learns, keep_forecasts)
-        return Unit("scores", "score", column, arguments, guess=0.3, tolerant=True, keep=True)
+        arguments = (problem, climatology, study.regions, statistics, piece, verifies, made, learns, keep_forecasts)
+        return Unit("scores", "score", column, arguments, guess=0.3, tolerant=True, keep=few)
 
-    columns = [scored(piece, made) for piece, made in zip(study.pieces(study.test), present, strict=True)]
-    return Plan(fits, [unit for piece in (*past, *present) for unit in piece.values()], learns, climatology, columns)
+    few = keep_forecasts or len(present) <= TOGETHER  # columns that the run can hold all at once
+    columns = [scored(piece, made) for piece, made in zip(pieces["test"], present, strict=True)]
+    sums, left = ([], columns) if few else _sums(columns)
+    return Plan(fits, [unit for piece in (*past, *present) for unit in piece.values()], learns, climatology, columns, sums, left)
+
+
+def _sums(columns: list[Unit]) -> tuple[list[Unit], list[Unit]]:
+    """Sums of columns on the workers, sums of these and so on, and the last: maps of a long record would fill a memory.
+
+    Groups are a power of two, so that every number is added to its neighbour as `total` would have it.
+    """
+    made: list[Unit] = []
+    while len(columns) > TOGETHER:
+        groups = [columns[i : i + TOGETHER] for i in range(0, len(columns), TOGETHER)]
+        last = len(groups) <= TOGETHER
+        columns = [Unit("scores", "score", summed, (group,), guess=0.05, keep=last) for group in groups]
+        made += columns
+    return made, columns
 
 
 def run(
@@ -95,29 +127,50 @@ def run(
     if not isinstance(study, Study):
         given = cluster_of(study, settings=settings) if workers is None else None
         cluster, study = given or cluster, read_recipe(study, settings=settings, only=only)
-    todo = plan(study, keep_forecasts=keep_forecasts)
+    pieces = cut(study.data, study.names)
+    if len(pieces) == 1:
+        check_against_record(study)  # before anything is started
     here = workers == 0 and client is None and scheduler is None
-    with logged(out), ThreadPoolExecutor(1) as beside:
-        with ExitStack() as stack:
-            connection = None if here else stack.enter_context(connected(client=client, scheduler=scheduler, cluster=cluster))
+    with ThreadPoolExecutor(1) as beside, ExitStack() as stack:
+        connection = None if here else stack.enter_context(connected(client=client, scheduler=scheduler, cluster=cluster))
+        dispatcher: Dispatcher = Here() if connection is None else OnDask(connection, uuid.uuid4().hex[:8])
+        with logged(out):
+            if len(pieces) > 1:
+                study = _surveyed(study, pieces, dispatcher)
+                check_against_record(study)
+            for note in study.notes:
+                log.info("data: %s", note)
+            todo = plan(study, keep_forecasts=keep_forecasts)
+            if out is not None:
+                beside.submit(importlib.import_module, "ensemble.report")  # while the workers work
             with progress(todo.units, show=show, dashboard=None if connection is None else connection.dashboard_link) as watcher:
-                dispatcher: Dispatcher = Here() if connection is None else OnDask(connection, uuid.uuid4().hex[:8])
                 outcomes = dispatcher.run(todo.units, watcher)
             count = 1 if connection is None else len(connection.scheduler_info(n_workers=-1)["workers"])
             closed = beside.submit(stack.pop_all().close)  # takes a second, for which the report need not wait
-        found = _finished(study, todo, outcomes, time.perf_counter() - began, count)
-        found = found if out is None else replace(found, folder=found.save(out))
+            found = _finished(study, todo, outcomes, time.perf_counter() - began, count)
+            found = found if out is None else replace(found, folder=found.save(out))
         closed.result()
         return found
 
 
+def _surveyed(study: Study, pieces: Sequence[Times], dispatcher: Dispatcher) -> Study:
+    """The same study, its record looked at block by block where the workers are."""
+    units = [Unit("data", "survey", survey, (study.data, study.names, piece), guess=0.5, keep=True) for piece in pieces]
+    with progress(units, show=False, dashboard=None) as watcher:
+        seen = dispatcher.run(units, watcher)
+    failed = [each for each in seen.values() if isinstance(each, Failure)]
+    if failed:
+        raise RunError(f"the data could not be read: {failed[0].reason}")
+    return replace(study, surveyed=total([seen[unit].value for unit in units]))  # type: ignore[union-attr]  # no failure among them
+
+
 def _finished(study: Study, todo: Plan, outcomes: Mapping[Unit, Any], seconds: float, workers: int) -> Run:
     """The run, from what became of its units; raises RunError if nothing came of any."""
-    failures = tuple({each[:3]: each for each in outcomes.values() if isinstance(each, Failure)}.values())
+    failures = merged(each for each in outcomes.values() if isinstance(each, Failure))
     done = {unit: each for unit, each in outcomes.items() if isinstance(each, Done)}
-    columns = [done[unit].value for unit in todo.columns if unit in done]
-    if len(columns) < len(todo.columns) or not columns[0].models:
-        raise RunError(f"nothing could be scored: {'; '.join(f'{each.model}, {each.phase}: {each.reason}' for each in failures)}")
+    columns = [done[unit].value for unit in todo.scores if unit in done]
+    if len(columns) < len(todo.scores) or not columns[0].models:
+        raise RunError(f"nothing could be scored: {'; '.join(f'{each.model}, {each.phase}: {each}' for each in failures)}")
     learnt = {name: done[unit].value for name, unit in todo.learns.items() if unit in done}
     scores, maps, weights = assembled(study, columns, learnt)
     inside = [cost for each in (*columns, *learnt.values()) for cost in each.costs]

@@ -11,7 +11,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ import numpy as np
 import xarray as xr
 
 from ensemble.errors import InputError
-from ensemble.task import Array, Domain, unit_of
+from ensemble.task import Array, Domain, Window, unit_of
 
 
 @contextmanager
@@ -139,7 +139,7 @@ def labelled(data: xr.Dataset, step: np.timedelta64) -> xr.Dataset:
     if unit in "YM":
         values, attrs = leads * count, {**attrs, "units": {"Y": "years", "M": "months"}[unit]}
     else:
-        values = (leads * step).astype("timedelta64[ns]")
+        values = (leads * step).astype("timedelta64[s]")
     data = data.assign_coords(lead_time=("lead_time", values, attrs))
     for name, cf in _CF.items():
         if name in data.coords:
@@ -147,10 +147,11 @@ def labelled(data: xr.Dataset, step: np.timedelta64) -> xr.Dataset:
     return data.assign_attrs(Conventions="CF-1.11")
 
 
-def verifiable(forecast: xr.Dataset, domain: Domain) -> xr.Dataset:
+def verifiable(forecast: xr.Dataset, domain: Domain, windows: Sequence[Window] = ()) -> xr.Dataset:
     """`forecast` with `valid_time` (init_time, lead_time) and its bounds, which alignment goes by, beside it."""
     init_time, leads = forecast["init_time"].values, forecast["lead_time"].values
-    bounds = np.stack([domain.valid_time(init_time, leads), domain.valid_time(init_time, leads + 1)], axis=-1)
+    first = np.array([each.first for each in windows]) if windows else leads
+    bounds = np.stack([domain.valid_time(init_time, first), domain.valid_time(init_time, leads + 1)], axis=-1)
     dims = ("init_time", "lead_time")
     return forecast.assign_coords(valid_time=(dims, bounds[..., 0]), valid_time_bounds=((*dims, "bounds"), bounds))
 

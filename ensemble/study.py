@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from ensemble.checks import check_study
 from ensemble.combine import Combine
 from ensemble.errors import InputError, unknown
+from ensemble.findings import Finding
 from ensemble.model import Model, Transform
 from ensemble.parts import Estimator, Then
-from ensemble.prepare import domain_of
+from ensemble.prepare import Survey, cut, domain_of, survey
+from ensemble.sample import Sample
 from ensemble.score import SCORES, Region, Score
-from ensemble.task import Array, Domain, Period, Source, Times, shift
+from ensemble.sums import total
+from ensemble.task import Array, Domain, Period, Source, Times, Window, shift
 
-RESERVED = ("reference", "scores")  # what scores are made against, and the scoring, among the units of a run
-STARTS = 32  # forecasts of at most so many starts are one unit
+COMMON = Sample()
+STARTS = 32  # forecasts of so many starts are one unit, and of
+LEAST, MOST = 2**21, 2**25  # bytes no fewer, for one member, and no more, with all
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,20 +31,25 @@ class Study:
     """All that a run needs to know.
 
     `anomalies` are taken from the record before each model and put back after it, outermost first; lead times are whole
-    steps of the record; a start belongs to the period in which all its leads verify.
+    steps of the record, or `windows` of them. Without `train` nothing can be learnt, and scores are of full fields; without
+    `validate` combinations can learn no weights. `sample` says which forecasts count.
     """
 
     data: Source
     target: str
-    train: Period
-    validate: Period
+    train: Period | None
+    validate: Period | None
     test: Period
     models: Mapping[str, Any]  # a Model, or an estimator with `fit` and `predict`, which becomes one
-    lead_times: Array
+    lead_times: Array  # those that models forecast
     anomalies: tuple[Transform[Any, Any], ...] = ()
     regions: Mapping[str, Region] = field(default_factory=dict)  # beside `all`, which is always there
     scores: tuple[Score, ...] = tuple(score() for score in SCORES.values())
     combinations: Mapping[str, Combine[Any, Any]] = field(default_factory=dict)
+    predictors: tuple[str, ...] = ()  # variables of the record beside the target, for the models that look at them
+    windows: tuple[Window, ...] = ()  # of the lead times, scored instead of them
+    sample: Sample = COMMON
+    surveyed: Survey | None = None  # what a pass over the record has shown, where one was made already
     seed: int = 0
     shards: int = 1
     name: str = "study"
@@ -50,12 +58,13 @@ class Study:
     def __post_init__(self) -> None:
         object.__setattr__(self, "models", {name: _model(each) for name, each in self.models.items()})
         object.__setattr__(self, "regions", {"all": Region(), **self.regions})
-        _check(self)
+        check_study(self)
 
     @property
     def periods(self) -> dict[str, Period]:
-        """The three periods by name."""
-        return {"train": self.train, "validate": self.validate, "test": self.test}
+        """The periods that there are, by name."""
+        given = {"train": self.train, "validate": self.validate, "test": self.test}
+        return {name: period for name, period in given.items() if period is not None}
 
     def only(self, names: Sequence[str]) -> Study:
         """The same study with some of its models; combinations are of those that are left."""
@@ -70,9 +79,29 @@ class Study:
         return replace(self, models={**self.models, **models})
 
     @cached_property
+    def seen(self) -> Survey:
+        """What a pass over the record shows; made here where `surveyed` does not bring it."""
+        return self.surveyed or total([survey(self.data, self.names, each) for each in cut(self.data, self.names)])
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The variables of the record that are used: the target, then its predictors."""
+        return (self.target, *self.predictors)
+
+    @cached_property
     def domain(self) -> Domain:
-        """Where the target lives; read off the record once."""
-        return domain_of(self.data, self.target, self.lead_times, self.train)
+        """Where the variables live, with the lead times that models forecast; the target's comes first."""
+        return domain_of(self.seen, self.data.step, self.lead_times, self.train or self.test, self.sample.missing)
+
+    @cached_property
+    def notes(self) -> tuple[Finding, ...]:
+        """The data table: what was found in the files that people brought, and what was done."""
+        return (*self.data.notes, *(each for model in self.models.values() for each in model.notes))
+
+    @property
+    def labels(self) -> Array:
+        """(lead_time,): what is scored; a window is called by its last lead time."""
+        return np.array([each.last for each in self.windows], dtype=int) if self.windows else self.lead_times
 
     @cached_property
     def framed(self) -> dict[str, Model[Any, Any]]:
@@ -87,16 +116,36 @@ class Study:
         """The longest past that any of the models looks at: chunks are read with it, once for all."""
         return max(model.history for model in self.framed.values())
 
+    @cached_property
+    def issued(self) -> dict[str, Times | None]:
+        """Which starts each model has forecasts for."""
+        return {name: model.issued for name, model in self.models.items()}
+
     def starts(self, period: Period) -> Times:
-        """The `init_time` of each forecast of `period` for which the record goes back far enough."""
-        starts = period.starts(self.lead_times, self.data.step)
+        """The `init_time` of each forecast of `period` that the models have, and for which the record goes back far enough."""
+        return self.sample.held(self.possible(period), self.issued)
+
+    def possible(self, period: Period) -> Times:
+        """As `starts`, whether or not the models have them."""
+        starts = self.sample.starts(period, self.lead_times, self.data.step)
         kept: Times = starts[shift(starts, -self.history, self.data.step) >= self.data.times[0]]
         return kept
+
+    def verifies(self, period: Period) -> Times:
+        """The valid times of `period` that count."""
+        return self.sample.verifies(period, self.starts(period), self.lead_times, self.data.step)
 
     def pieces(self, period: Period) -> list[Times]:
         """The starts of `period`, cut into nearly equal pieces; the cut depends on the study alone."""
         starts = self.starts(period)
-        return list(np.array_split(starts, -(-len(starts) // STARTS)))
+        return list(np.array_split(starts, max(1, -(-len(starts) // self._together))))
+
+    @property
+    def _together(self) -> int:
+        """How many starts are one unit: many of a small field, for a unit has its price, and few of a large one."""
+        one = 8 * len(self.lead_times) * self.domain.fields[self.target].mask.size  # bytes
+        most = max(model.ensemble_size for model in self.models.values())
+        return int(np.clip(STARTS, max(1, LEAST // one), max(1, MOST // (one * most))))
 
 
 def _model(given: Any) -> Model[Any, Any]:
@@ -106,48 +155,3 @@ def _model(given: Any) -> Model[Any, Any]:
     if not (callable(getattr(given, "fit", None)) and callable(getattr(given, "predict", None))):
         raise InputError(f"models: {given!r} is neither a Model nor an estimator with fit and predict; make it one of them")
     return Estimator(given)
-
-
-def _check(study: Study) -> None:
-    """Raise InputError, in one line with the cure, for what cannot be run."""
-    first, last = study.data.times[0], study.data.times[-1]
-    for name, period in study.periods.items():
-        span = f"{_day(period.first)} to {_day(period.last)}"
-        if period.first > period.last:
-            raise InputError(f"{name}: the period {span} ends before it begins; swap its dates")
-        if period.first < first or period.last > last:
-            raise InputError(f"{name}: the period {span} goes beyond the data, which hold {_day(first)} to {_day(last)}")
-    ordered = sorted(study.periods.items(), key=lambda item: item[1].first)
-    for (name, period), (other, later) in pairwise(ordered):
-        if later.first <= period.last:
-            raise InputError(
-                f"{other}: begins {_day(later.first)}, before {name} ends ({_day(period.last)}): what is learnt on one would leak into "
-                f"the other; let it begin after that"
-            )
-    if len(study.lead_times) == 0 or min(study.lead_times) < 1:
-        raise InputError(f"leads: {list(study.lead_times)}; give at least one, the first being 1 or more")
-    if not study.models:
-        raise InputError("models: none is given; name at least one")
-    for name, model in study.models.items():
-        try:
-            model.history  # noqa: B018  # a model that is composed is put together here, and its settings are checked
-        except ValueError as error:
-            raise InputError(f"models.{name}: {error}") from error
-    for name, period in study.periods.items():
-        if not len(study.starts(period) if name != "train" else period.starts(study.lead_times, study.data.step)):
-            raise InputError(
-                f"{name}: no forecast with leads up to {max(study.lead_times)} fits in {_day(period.first)} to {_day(period.last)} "
-                f"with {study.history} steps of the data before it; make the period longer or the leads shorter"
-            )
-    for name in (*study.models, *study.combinations):
-        if not re.fullmatch(r"[A-Za-z]\w*", name):
-            raise InputError(f"models: {name!r} cannot be a name; use letters, digits and underscores, a letter first")
-        if name in RESERVED:
-            raise InputError(f"models: {name} is the name of a part of every run; give the model another")
-    both = set(study.models) & set(study.combinations)
-    if both:
-        raise InputError(f"combine: {sorted(both)[0]} is also the name of a model; give it another name")
-
-
-def _day(time: np.datetime64) -> str:
-    return str(time.astype("datetime64[D]"))

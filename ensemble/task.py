@@ -1,6 +1,6 @@
 """What is to be forecast: the record, its time axis, the periods and the space it lives in.
 
-Times are `datetime64` at the start of the interval they stand for, and arithmetic on them is numpy's own, in the unit of
+Times are `datetime64[s]` at the start of the interval they stand for, and arithmetic on them is numpy's own, in the unit of
 the step, so that a month is a month long. `init_time` is the issue time, the first instant that the forecast has not seen:
 lead 1 of a monthly forecast issued on 1 January is January's mean, and the last month it has seen is December.
 """
@@ -10,10 +10,13 @@ from __future__ import annotations
 import abc
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import xarray as xr
+
+from ensemble.errors import InputError
+from ensemble.findings import Finding
 
 Times = np.ndarray[Any, np.dtype[np.datetime64]]
 Array = np.ndarray[Any, Any]
@@ -29,7 +32,7 @@ def shift(times: Any, steps: Any, step: np.timedelta64) -> Times:
     """`times` moved by whole `steps` of the record, broadcast against each other."""
     unit, count = unit_of(step)
     whole = np.asarray(times).astype(f"datetime64[{unit}]")
-    moved: Times = (whole + (np.asarray(steps) * count).astype(f"timedelta64[{unit}]")).astype("datetime64[ns]")
+    moved: Times = (whole + (np.asarray(steps) * count).astype(f"timedelta64[{unit}]")).astype("datetime64[s]")
     return moved
 
 
@@ -70,6 +73,20 @@ class Period:
         return shift(self.first, np.arange(steps_between(self.first, self.last, step) + 1), step)
 
 
+class Window(NamedTuple):
+    """Several lead times that are forecast as one: their mean, or their sum."""
+
+    name: str
+    first: int
+    last: int
+    how: Literal["mean", "sum"] = "mean"
+
+    @property
+    def steps(self) -> Array:
+        """(lead_time,): the lead times it is made of."""
+        return np.arange(self.first, self.last + 1)
+
+
 class Field(NamedTuple):
     """Where one variable lives: its dimensions, coordinates, the points that carry data, and their weights.
 
@@ -80,10 +97,21 @@ class Field(NamedTuple):
     mask: Array
     area: Array
     attrs: Mapping[str, Any]
+    places: Mapping[str, tuple[tuple[str, ...], Array]] = {}  # latitude, longitude that are no dimensions: dimensions and values
 
     @property
     def dims(self) -> tuple[str, ...]:
         return tuple(self.coords)
+
+    def where(self, name: str) -> Array | None:
+        """`latitude` or `longitude` of the points, to be broadcast against `mask`; None where the field has none."""
+        if name in self.coords:
+            return self.coords[name].reshape([-1 if each == name else 1 for each in self.dims])
+        if name in self.places:
+            dims, values = self.places[name]
+            sizes = dict(zip(dims, values.shape, strict=True))
+            return values.reshape([sizes.get(each, 1) for each in self.dims])
+        return None
 
 
 class Domain(NamedTuple):
@@ -93,6 +121,7 @@ class Domain(NamedTuple):
     step: np.timedelta64
     lead_times: Array  # whole steps of the record
     period: Period  # of the training data
+    aim: str = ""  # the variable that is forecast, where there are others beside it
 
     def valid_time(self, init_time: Any, lead_times: Any) -> Times:
         """(init_time,) and (lead_time,) -> (init_time, lead_time): the start of each verifying interval."""
@@ -104,7 +133,9 @@ class Domain(NamedTuple):
 
     @property
     def target(self) -> str:
-        """The name of the one variable; a learner that can handle only one asks for it here."""
+        """The name of the variable that is forecast; a learner that can handle only one asks for it here."""
+        if self.aim in self.fields:
+            return self.aim
         if len(self.fields) != 1:
             raise ValueError(f"this model takes one variable and was given {', '.join(self.fields)}; set `target:` to one")
         return next(iter(self.fields))
@@ -133,3 +164,23 @@ class Source(abc.ABC):
     @abc.abstractmethod
     def read(self, times: Times) -> xr.Dataset:
         """The record at `times` -> (time, ...). Called on the worker that needs it."""
+
+    @property
+    def target(self) -> str:
+        """The variable that is forecast where a study does not say which; a source that holds several has none."""
+        raise InputError("target: name the variable that is forecast, as in `target: sst`")
+
+    @property
+    def points(self) -> int | None:
+        """How many values a step has, where that is known without reading one."""
+        return None
+
+    @property
+    def digest(self) -> str:
+        """Of the record as it is now, where it may change while a process lives; what was read under another is read again."""
+        return ""
+
+    @property
+    def notes(self) -> tuple[Finding, ...]:
+        """What was found in the files of people, and done about it: the data table."""
+        return ()

@@ -157,6 +157,10 @@ class StochasticMixedLayer(Composed):
     kind = "physics"
     effort = 2.0
 
+    @property
+    def ensemble_size(self) -> int:
+        return self.members
+
     def build(self) -> Model[Any, Any]:
         pc, residual = (Red(self.members, self.inflation, stream) for stream in (0, 1))
         weather = Weather(self.substeps, Then(Eof(self.modes), beside(pc=pc, residual=residual)))

@@ -12,7 +12,7 @@ import xarray as xr
 from ensemble import Array, Chunk, Domain, Learnt, Model, Source, Sum, Times, Untrained
 from ensemble.combine import COMBINATIONS, Combine
 from ensemble.score import SCORES, Means, Values
-from ensemble.score.scores import PointScore
+from ensemble.score.base import PointScore
 from ensemble.score.statistics import SquaredError
 from ensemble.testing import Basin, Changed, basin_study, check_combine, check_model, check_score, check_source
 from ensemble.testing.models import Trial, the_future_is_unknown

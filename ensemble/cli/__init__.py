@@ -1,4 +1,4 @@
-"""The command line: `ensemble run`, `check`, `models`, `data`, `init`. Thin: each command calls what Python users call.
+"""The command line: `ensemble run`, `score`, `check`, `models`, `data`, `init`. Thin: each command calls what Python users call.
 
 Exit status: 0 when all went well, 1 for an error nobody foresaw, 2 for input that cannot be used, 3 when the run is finished
 and a model failed. An error is one line, with its traceback only under `--debug`.
@@ -14,6 +14,7 @@ import typer
 
 from ensemble.cli.look import check, data, models
 from ensemble.cli.run import run
+from ensemble.cli.score import score
 from ensemble.cli.start import init
 from ensemble.errors import InputError, RunError
 
@@ -26,7 +27,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for command in (run, check, models, data, init):
+for command in (run, score, check, models, data, init):
     app.command()(command)
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -79,9 +80,11 @@ def check(
     """Validate RECIPE and print what would run; nothing is computed."""
     if debug:
         os.environ["ENSEMBLE_DEBUG"] = "1"
+    from ensemble.checks import check_against_record
     from ensemble.runner import plan  # dask is needed only here
 
     study = ens.read_recipe(recipe, settings=change or [], only=only.split(",") if only else [])
+    check_against_record(study)
     field, times = study.domain.fields[study.target], study.data.times
     grid = " x ".join(f"{len(coord)} {dim}" for dim, coord in field.coords.items())
     unit = field.attrs.get("units", "1")
@@ -91,13 +94,24 @@ def check(
         starts = study.starts(period)
         issued = "" if name == "train" else f": {len(starts)} starts, issued {_day(starts[0])} to {_day(starts[-1])}"
         print(f"{name:9s} {_day(period.first)} to {_day(period.last)}{issued}")
-    print(f"leads     {', '.join(map(str, study.lead_times))} steps")
+    windows = ", ".join(f"{each.name} ({each.how} of {each.first} to {each.last})" for each in study.windows)
+    print(f"leads     {windows or ', '.join(map(str, study.lead_times))} steps")
+    print(f"sample    {_chosen(study.sample)}")
     print(f"regions   {', '.join(f'{name} ({region.mask(field).sum()} points)' for name, region in study.regions.items())}")
     print(f"scores    {', '.join(score.name for score in study.scores)}")
     print(f"combine   {', '.join(study.combinations) or 'nothing'}")
     for name, model in study.models.items():
-        print(f"model     {name:22s} {model.kind:12s} {model}")
+        print(f"model     {name:22s} {model.kind:12s} {_chosen(model)}")
+    for note in study.notes:
+        print(f"found     {note}")
     print(f"{len(plan(study).units)} units of work")
+
+
+def _chosen(of: Any) -> str:
+    """An object with those of its settings that are not the default."""
+    settings = [each for each in dataclasses.fields(of) if each.init] if dataclasses.is_dataclass(of) else []
+    values = {each.name: getattr(of, each.name) for each in settings if getattr(of, each.name) != each.default}
+    return f"{type(of).__name__}({', '.join(f'{name}={value!r}' for name, value in values.items())})"
 
 
 def _day(time: np.datetime64) -> str:

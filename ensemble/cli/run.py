@@ -52,26 +52,39 @@ def run(
 
 
 def _show(run: ens.Run) -> None:
-    """The ranking, and where the rest is."""
-    scores, leads = run.scores, run.scores["lead_time"].values
-    score = "rmse" if "rmse" in scores else str(next(iter(scores.data_vars)))
-    unit = scores[score].attrs["units"]
-    shown = sorted({0, len(leads) // 4, len(leads) // 2, len(leads) - 1})
-    table = Table(
-        box=box.SIMPLE_HEAD,
-        padding=(0, 0, 0, 1),
-        pad_edge=False,
-        title=escape(f"{scores[score].attrs['long_name']} [{unit}], all points, {int(scores['n_starts'].max())} starts"),
-    )
-    table.add_column("model", overflow="fold")
-    for column in ("mean", *(f"lead {leads[i]}" for i in shown)):
-        table.add_column(column, justify="right", min_width=6)
-    table.add_column("kind")
-    for each in run.ranking(score):
-        name = str(each["model"].values)
-        values = scores[score].sel(model=name, region="all").values
-        table.add_row(name, f"{float(each):.4f}", *(f"{values[i]:.3f}" for i in shown), str(each["kind"].values))
+    """The ranking, what it rests on, and where the rest is."""
+    from ensemble.report import samples  # Matplotlib comes with it: the run has loaded it by now, other commands need none
+
+    title, table = _ranking(run)
+    print(title)
     Console().print(table)
+    if samples.differ(run):
+        print(f"{samples.counted(run)} The ranking compares different samples.")
     for failure in run.failures:
-        print(f"failed: {failure.model} in {failure.phase}: {failure.reason}")
+        print(f"failed: {failure.model} in {failure.phase}: {failure}")
     print(f"{run.seconds:.0f} s on {run.workers} workers; report: {run.folder and run.folder / 'report.html'}")
+
+
+def _ranking(run: ens.Run) -> tuple[str, Table]:
+    """What is ranked, and models by their mean over leads, with a few leads of each."""
+    from ensemble.report import samples, words
+    from ensemble.report.leads import Leads
+    from ensemble.report.standing import main_score
+
+    score, leads = main_score(run), Leads.of(run)
+    values, several, apart = run.scores[score].sel(region="all"), len(leads.at) > 1, samples.differ(run)
+    unit, places = words.unit(values.attrs), words.decimals(values)
+    title = f"{values.attrs['long_name']}{f' [{unit}]' if unit else ''}, {words.place(run, 'all')}, {words.starts(run)}"
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 0, 0, 1), pad_edge=False)
+    shown = sorted({0, len(leads.at) // 4, len(leads.at) // 2, len(leads.at) - 1})
+    table.add_column("model", overflow="fold")
+    for column in (*(["mean"] if several else []), *(leads.names[i] if run.study.windows else f"lead {leads.names[i]}" for i in shown)):
+        table.add_column(escape(column), justify="right", min_width=6)
+    for column in (*(["n"] if apart else []), "kind"):
+        table.add_column(column)
+    for each in run.ranking(score):
+        name, mean = str(each["model"].values), words.number(float(each), places + (places < words.POWERS))
+        few = (words.number(float(x), places) for x in values.sel(model=name).values[shown])
+        n = words.counts(run.scores["n_starts"].sel(model=name, region="all").values)
+        table.add_row(escape(name), *([mean] if several else []), *few, *([n] if apart else []), str(each["kind"].values))
+    return title, table

@@ -26,6 +26,7 @@ log = logging.getLogger("ensemble")
 
 SHORT = 0.5  # seconds: below this a worker is given a second unit to have at hand
 PREPARED = 1.0  # seconds: what importing and compiling a model's code once more is taken to cost until that has been seen
+AHEAD = 8  # units a thread, among which the longest is first
 LOOK_AGAIN = 2.0  # seconds between looks for workers that came or went
 
 
@@ -117,11 +118,17 @@ class _Flight:
         short = bool(flying) and max(flying) < SHORT
         return self.threads[worker] * (2 if short else 1) - len(flying)
 
-    def _rank(self, unit: Unit, worker: str) -> tuple[float, int]:
-        """The longest first, less what it costs that another worker is better prepared; then the order of the run."""
+    def _rank(self, unit: Unit, worker: str) -> tuple[bool, int, float, int]:
+        """What frees memory first; of the rest the next in the order of the run, and of these the longest.
+
+        Length is less what it costs that another worker is better prepared. Were the longest of all first, all forecasts of a
+        slow model would lie in memory before the first piece is scored.
+        """
         here = self._prepared(unit, worker)
         better = any(self._prepared(unit, other) > here for other in self.threads)
-        return self._expected(unit) - (self._unprepared(unit) if better else 0.0), -self.order[unit]
+        frees = any(not need.keep for need in unit.needs)
+        late = 0 if unit.keep else self.order[unit] // (AHEAD * sum(self.threads.values()))
+        return frees, -late, self._expected(unit) - (self._unprepared(unit) if better else 0.0), -self.order[unit]
 
     def _prepared(self, unit: Unit, worker: str) -> int:
         """How much of what a unit wants a worker has: the model as such, and the code that it shares with others."""

@@ -29,6 +29,7 @@ ONE_THREAD = dict.fromkeys(("NPROC", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", 
 KEEP_MEMORY = {
     "MALLOC_TRIM_THRESHOLD_": str(2**28),
     "MALLOC_MMAP_THRESHOLD_": str(2**25),
+    "MALLOC_ARENA_MAX": os.environ.get("MALLOC_ARENA_MAX", "1"),
     "GLIBC_TUNABLES": os.environ.get("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1"),
 }
 

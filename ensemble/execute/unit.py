@@ -17,6 +17,23 @@ class Failure(NamedTuple):
     phase: str
     reason: str
     trace: str
+    starts: tuple[str, ...] = ()  # the `init_time` of each forecast that failed, where that is known
+    of: int = 0  # how many were tried
+
+    def __str__(self) -> str:
+        some = f" ({len(self.starts)} of {self.of} starts failed, the first is that issued {self.starts[0]})" if self.starts else ""
+        return f"{self.reason}{some}"
+
+
+def merged(failures: Iterable[Failure]) -> tuple[Failure, ...]:
+    """One failure for each model, phase and reason, with the starts of all."""
+    found: dict[tuple[str, str, str], Failure] = {}
+    for each in failures:
+        first = found.setdefault(each[:3], each)
+        if first is not each:
+            starts = tuple(sorted({*first.starts, *each.starts}))
+            found[each[:3]] = first._replace(starts=starts, of=first.of + each.of)
+    return tuple(found.values())
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +96,8 @@ def filled(arguments: Any, values: Mapping[Unit, Any]) -> Any:
 def failure_of(unit: Unit, error: BaseException) -> Failure:
     """What an error says, in a line and in whole."""
     reason = f"{type(error).__name__}: {error}".splitlines()[0]
-    return Failure(unit.model, unit.phase, reason, "".join(traceback.format_exception(error)))
+    starts, of = getattr(error, "failing", ((), 0))
+    return Failure(unit.model, unit.phase, reason, "".join(traceback.format_exception(error)), starts, of)
 
 
 def inherited(unit: Unit, outcomes: Mapping[Unit, Any]) -> Failure | None:

@@ -52,7 +52,7 @@ def grid(domain: Domain) -> Grid:
     parts = field.area, apart, opened / apart, opened * side / apart / cell
     area, metres, gradient, exchange = (flat(each).astype(np.float32) for each in parts)
     neighbour = (np.arange(mask.size) + np.array([[len(rows)], [-len(rows)], [1], [-1]])) % mask.size
-    epoch = np.datetime64("2000-01-01", "ns")
+    epoch = np.datetime64("2000-01-01", "s")
     months = (shift(epoch, 48, domain.step) - epoch) / np.timedelta64(1, "s") / MONTH / 48  # of 48 months, one is a leap February
     return Grid(mask, area, metres, gradient, exchange, neighbour, np.asarray(domain.lead_times), np.asarray(months))
 

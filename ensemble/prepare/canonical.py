@@ -8,21 +8,27 @@ import xarray as xr
 from ensemble.errors import InputError, unknown
 from ensemble.task import Array
 
+BESIDE = ("latitude", "longitude", "cell_area")  # what a field may carry beside the coordinates of its dimensions
 
-def canonical(data: xr.Dataset, target: str) -> xr.Dataset:
-    """The variable `target` alone: (time, ...) in double precision, space ascending, each array owned and read-only."""
-    if target not in data.data_vars:
-        raise unknown("target", target, map(str, data.data_vars))
-    variable = data[target]
+
+def canonical(data: xr.Dataset, *names: str) -> xr.Dataset:
+    """The variables `names` alone: (time, ...) in double precision, space ascending, each array owned and read-only."""
+    made = [_one(data, name) for name in names]
+    return made[0] if len(made) == 1 else xr.merge(made, join="exact", compat="equals", combine_attrs="drop")
+
+
+def _one(data: xr.Dataset, name: str) -> xr.Dataset:
+    if name not in data.data_vars:
+        raise unknown("target", name, map(str, data.data_vars))
+    variable = data[name]
     if variable.dims[:1] != ("time",):
-        raise InputError(f"target: {target} has dimensions {variable.dims}; the first must be time")
+        raise InputError(f"target: {name} has dimensions {variable.dims}; the first must be time")
     space = [str(dim) for dim in variable.dims[1:]]
-    for dim in space:
-        if dim not in variable.coords:
-            raise InputError(f"target: {target} has no coordinate for its dimension {dim}; give it one")
-    ordered = variable.sortby(space)
+    ordered = variable.sortby([dim for dim in space if dim in variable.coords])
     coords = {dim: (dim, _own(ordered[dim].values), dict(ordered[dim].attrs)) for dim in ("time", *space)}
-    return xr.Dataset({target: (variable.dims, _own(ordered.values, np.float64), dict(variable.attrs))}, coords=coords)
+    beside = {name: ordered[name] for name in BESIDE if name in ordered.coords and name not in coords}
+    coords |= {name: (each.dims, _own(each.values), dict(each.attrs)) for name, each in beside.items()}  # type: ignore[misc]
+    return xr.Dataset({name: (variable.dims, _own(ordered.values, np.float64), dict(variable.attrs))}, coords=coords)
 
 
 def _own(values: Array, dtype: type | None = None) -> Array:

@@ -2,20 +2,45 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Hashable
+from functools import cache
 
 import numpy as np
+import psutil
 import xarray as xr
+import zict
+from distributed import get_worker
 
 from ensemble.chunk import Chunk
 from ensemble.prepare.canonical import canonical
 from ensemble.task import Domain, Period, Source, Times, moment, steps_between
 
+SHARE = 1 / 16  # of its memory that a process keeps records in; more of them are read again
 
-@lru_cache(maxsize=16)
-def record(source: Source, target: str, first: np.datetime64, last: np.datetime64) -> xr.Dataset:
-    """The canonical record from `first` to `last`, read once per process whatever the number of models."""
-    return canonical(source.read(Period(first, last).times(source.step)), target)
+
+@cache
+def _kept() -> zict.LRU[Hashable, xr.Dataset]:
+    return zict.LRU(SHARE * _memory(), {}, weight=lambda _, data: data.nbytes)
+
+
+def _memory() -> float:
+    """What this process may use [bytes]: as much as the cluster lets a worker have, or the machine."""
+    try:
+        return float(get_worker().memory_manager.memory_limit or psutil.virtual_memory().total)
+    except ValueError:
+        return float(psutil.virtual_memory().total)
+
+
+def record(source: Source, names: tuple[str, ...], first: np.datetime64, last: np.datetime64) -> xr.Dataset:
+    """The canonical record of variables from `first` to `last`, read once per process whatever the number of models, while there is room."""
+    kept, key = _kept(), (source, source.digest, names, first, last)
+    try:
+        return kept[key]
+    except KeyError:
+        data = canonical(source.read(Period(first, last).times(source.step)), *names)
+        if data.nbytes <= kept.n:
+            kept[key] = data
+        return data
 
 
 def chunk_of(source: Source, domain: Domain, period: Period, shards: int, index: int, history: int) -> Chunk:
@@ -27,7 +52,7 @@ def chunk_of(source: Source, domain: Domain, period: Period, shards: int, index:
     start, stop = (steps * i // shards for i in (index, index + 1))
     before, after = max(start - history + 1, 0), min(stop + int(max(domain.lead_times)), steps)
     first, last = (moment(period.first, each, source.step) for each in (before, after - 1))
-    return Chunk(record(source, domain.target, first, last), domain, start - before, stop - before, first=before == 0)
+    return Chunk(record(source, tuple(domain.fields), first, last), domain, start - before, stop - before, first=before == 0)
 
 
 def span(source: Source, init_time: Times, history: int, lead: int) -> tuple[np.datetime64, np.datetime64]:

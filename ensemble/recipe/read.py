@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,10 @@ import yaml
 from pydantic import ValidationError
 
 from ensemble.errors import InputError, unknown
-from ensemble.recipe.resolve import entry_of, resolved
+from ensemble.recipe.resolve import entry_of, resolved, source_in
 from ensemble.recipe.schema import Recipe
 from ensemble.study import Study
+from ensemble.task import Source
 
 
 def shipped() -> dict[str, Path]:
@@ -27,21 +29,38 @@ def read_recipe(where: str | Path = "enso", *, settings: Sequence[str] = (), onl
     for anything that could not be run.
     """
     path = _path(where)
-    study = resolved(_validated(_changed(path, settings)), path, _comment(path.read_text(encoding="utf-8")))
+    note = _comment(path.read_text(encoding="utf-8"))
+    study = study_of(changed(raw_recipe(path), settings), path.parent, name=path.stem, note=note)
     return study.only(only) if only else study
+
+
+def raw_recipe(where: str | Path) -> dict[str, Any]:
+    """A recipe as it is written, unchecked."""
+    path = _path(where)
+    return _parsed(path.read_text(encoding="utf-8"), path)
+
+
+def changed(raw: dict[str, Any], settings: Sequence[str]) -> dict[str, Any]:
+    """`raw` with changes such as "models.lim.modes=20", or "models.*.regrid=bilinear" for every model."""
+    made = deepcopy(raw)
+    for each in settings:
+        _set(made, each)
+    return made
+
+
+def study_of(raw: dict[str, Any], folder: Path, *, name: str, note: str = "") -> Study:
+    """The study that `raw` describes; files are looked for from `folder`. Raises as `read_recipe` does."""
+    return resolved(_validated(raw), folder, name, note)
+
+
+def source_of(raw: dict[str, Any], folder: Path) -> Source:
+    """The record of the study that `raw` describes, before anything else of it is looked at."""
+    return source_in(_validated(raw), folder)
 
 
 def cluster_of(where: str | Path, *, settings: Sequence[str] = ()) -> dict[str, Any] | None:
     """The `cluster:` of a recipe, which is no part of the study."""
-    return _validated(_changed(_path(where), settings)).cluster
-
-
-def _changed(path: Path, settings: Sequence[str]) -> dict[str, Any]:
-    """A recipe as it is written, with the changes of `--set`."""
-    raw = _parsed(path.read_text(encoding="utf-8"), path)
-    for each in settings:
-        _set(raw, each)
-    return raw
+    return _validated(changed(raw_recipe(where), settings)).cluster
 
 
 def _path(where: str | Path) -> Path:
@@ -77,27 +96,32 @@ def _set(raw: dict[str, Any], change: str) -> None:
     if not equals:
         raise InputError(f"--set {change}: expected path=value, such as models.lim.modes=20")
     *parents, last = path.split(".")
-    at: Any = raw
+    inside: list[Any] = [raw]
     for key in parents:
-        at = _inside(at, key, change)
-    if not isinstance(at, dict):
-        raise InputError(f"--set {change}: {'.'.join(parents)} holds no settings")
-    at[last] = yaml.safe_load(value)
+        inside = [found for at in inside for found in _inside(at, key, change)]
+    for at in inside:
+        if not isinstance(at, dict):
+            raise InputError(f"--set {change}: {'.'.join(parents)} holds no settings")
+        at[last] = yaml.safe_load(value)
 
 
-def _inside(at: Any, key: str, change: str) -> Any:
-    """The mapping under `key`, made where there is none yet; lists are entered by the name of an entry."""
+def _inside(at: Any, key: str, change: str) -> list[Any]:
+    """The mapping under `key`, made where there is none yet; lists are entered by the name of an entry, `*` being all of them."""
     if isinstance(at, list):
         named = {entry_of(each)[0]: i for i, each in enumerate(at)}
-        if key not in named:
+        if key not in named and key != "*":
             raise unknown(f"--set {change}", key, named)
-        at[named[key]] = {key: entry_of(at[named[key]])[1]}
-        return at[named[key]][key]
+        names = list(named) if key == "*" else [key]
+        for name in names:
+            at[named[name]] = {name: entry_of(at[named[name]])[1]}
+        return [at[named[name]][name] for name in names]
     if not isinstance(at, dict):
         raise InputError(f"--set {change}: there is nothing under {key}")
+    if isinstance(at.get(key), str):
+        at[key] = {at[key]: {}}  # `data: hadisst`, whose settings stand under its name
     if at.get(key) is None or at[key] is True:
         at[key] = {}
-    return at[key]
+    return [at[key]]
 
 
 def _validated(raw: dict[str, Any]) -> Recipe:

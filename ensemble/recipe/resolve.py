@@ -7,7 +7,8 @@ they configure, and are checked against its annotations.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import reduce
 from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
 
@@ -19,10 +20,12 @@ from ensemble.combine import COMBINATIONS, Combine
 from ensemble.errors import InputError, unknown
 from ensemble.model import Model, Transform
 from ensemble.parts import Climatology, RunningNormal
-from ensemble.recipe.schema import Anomalies, Recipe
+from ensemble.prepare.together import Together
+from ensemble.recipe.schema import Anomalies, Leads, Recipe, Windows
+from ensemble.sample import Sample
 from ensemble.score import SCORES, Region, Score
 from ensemble.study import Study
-from ensemble.task import Period, Source, moment
+from ensemble.task import Array, Period, Source, Window, moment
 
 T = TypeVar("T")
 
@@ -37,34 +40,80 @@ def entry_of(entry: Any) -> tuple[str, dict[str, Any]]:
     return str(entry), {}
 
 
-def resolved(given: Recipe, path: Path, note: str) -> Study:
-    """The study of a recipe; files are looked for from the recipe's own folder."""
-    source = _plugin(given.data, "data", Source, path.parent)[1]
-    leads = given.leads if isinstance(given.leads, list) else list(range(given.leads.first, given.leads.last + 1))
-    regions = {name: Region(box.latitude, box.longitude) for name, box in given.regions.items()}
-    models = _unique("models", (_plugin(each, "models", Model, path.parent) for each in given.models))
-    combinations = _unique("combine", (_builtin(each, "combine", COMBINATIONS, Combine, path.parent) for each in given.combine))
-    for name, rule in combinations.items():
+def resolved(given: Recipe, folder: Path, name: str, note: str) -> Study:
+    """The study of a recipe; files are looked for from `folder`, the recipe's own."""
+    source = _beside(source_in(given, folder), given.predictors, folder)
+    regions = {label: Region(box.latitude, box.longitude) for label, box in given.regions.items()}
+    models = _unique("models", (_plugin(each, "models", Model, folder) for each in given.models))
+    combinations = _unique("combine", (_builtin(each, "combine", COMBINATIONS, Combine, folder) for each in given.combine))
+    for label, rule in combinations.items():
         for absent in sorted(set(rule.without) - set(models)):
-            raise unknown(f"combine.{name}.without", absent, models)
-    scores = _unique("scores", (_builtin(each, "scores", SCORES, Score, path.parent) for each in given.scores))
+            raise unknown(f"combine.{label}.without", absent, models)
+    scores = _unique("scores", (_builtin(each, "scores", SCORES, Score, folder) for each in _scores(given, models)))
+    leads, windows = _leads(given.leads, models)
     return Study(
         data=source,
-        target=given.target,
+        target=given.target or source.target,
         train=_period("train", given.train, source.step),
         validate=_period("validate", given.validation, source.step),
-        test=_period("test", given.test, source.step),
+        test=_period("test", given.test, source.step) or Period(source.times[0], source.times[-1]),
         models=models,
-        lead_times=np.array(sorted(set(leads)), dtype=int),
-        anomalies=_anomalies(given.anomalies),
+        lead_times=leads,
+        windows=windows,
+        predictors=tuple(given.predictors),
+        anomalies=_anomalies(given.train is not None if given.anomalies is None else given.anomalies),
         regions=regions,
         scores=tuple(scores.values()),
         combinations=combinations,
+        sample=configured(Sample, given.sample, "sample"),
         seed=given.seed,
         shards=given.shards,
-        name=path.stem,
+        name=name,
         note=note,
     )
+
+
+def source_in(given: Recipe, folder: Path) -> Source:
+    """The record that its `data:` names."""
+    source: Source = _plugin(given.data, "data", Source, folder)[1]
+    return source
+
+
+def _beside(source: Source, predictors: list[str] | dict[str, Any], folder: Path) -> Source:
+    """The record with the predictors that are sources of their own."""
+    if isinstance(predictors, list) or not predictors:
+        return source
+    return Together(source, tuple((name, _plugin(entry, "data", Source, folder)[1]) for name, entry in predictors.items()))
+
+
+def _scores(given: Recipe, models: Collection[str]) -> list[Any]:
+    """Those asked for, or all that make sense: without a climatology none of anomalies."""
+    if given.scores is not None:
+        return given.scores
+    usual = {name: score for name, score in SCORES.items() if score.usual and score().possible(models)}
+    return [name for name, score in usual.items() if given.train is not None or not score.of_anomalies]
+
+
+def _leads(given: Leads | Windows | list[int] | None, models: Mapping[str, Model[Any, Any]]) -> tuple[Array, tuple[Window, ...]]:
+    """The leads that models forecast, and the windows of them that are scored."""
+    if isinstance(given, Windows):
+        spans = {name: each if isinstance(each, tuple) else (each.first, each.last, each.how) for name, each in given.windows.items()}
+        windows = tuple(Window(name, *each) for name, each in spans.items())
+        for each in windows:
+            if not 1 <= each.first <= each.last:
+                raise InputError(f"leads.windows.{each.name}: {each.first} to {each.last}; begin at 1 or later, and end no earlier")
+        return reduce(np.union1d, [each.steps for each in windows]), windows
+    if given is None:
+        held = [model.leads for model in models.values() if model.leads is not None]
+        if not held:
+            raise InputError("leads: none is given, and no model says which it holds; write them, as in `leads: {from: 1, to: 12}`")
+        shared = reduce(np.intersect1d, held)
+        if not shared.size:
+            said = "; ".join(f"{name} {model.leads.tolist()}" for name, model in models.items() if model.leads is not None)
+            raise InputError(f"leads: the models have none in common: {said}")
+        return shared, ()
+    leads = given if isinstance(given, list) else list(range(given.first, given.last + 1))
+    return np.array(sorted(set(leads)), dtype=int), ()
 
 
 def _anomalies(given: Anomalies | bool) -> tuple[Transform[Any, Any], ...]:
@@ -75,16 +124,18 @@ def _anomalies(given: Anomalies | bool) -> tuple[Transform[Any, Any], ...]:
     return Climatology(), configured(RunningNormal, given.running_normal, "anomalies.running_normal")
 
 
-def _period(name: str, span: tuple[Any, Any], step: np.timedelta64) -> Period:
+def _period(name: str, span: tuple[Any, Any] | None, step: np.timedelta64) -> Period | None:
     """Dates as precise as they are written: a year ends with its last step, so does a month."""
+    if span is None:
+        return None
     try:
         first, after = (np.datetime64(str(each)) for each in span)
     except ValueError as error:
         raise InputError(f"{name}: {span[0]} to {span[1]} are not dates; write them as 1991-01 or 1991-01-15") from error
     if np.isnat(first) or np.isnat(after):
         raise InputError(f"{name}: {span[0]} to {span[1]} are not dates; write them as 1991-01 or 1991-01-15")
-    end = (after + 1).astype("datetime64[ns]")
-    return Period(moment(first, 0, step), moment(end - np.timedelta64(1, "ns"), 0, step))
+    end = (after + 1).astype("datetime64[s]")
+    return Period(moment(first, 0, step), moment(end - np.timedelta64(1, "s"), 0, step))
 
 
 def _unique(what: str, named: Iterable[tuple[str, T]]) -> dict[str, T]:
@@ -106,7 +157,7 @@ def _plugin(entry: Any, kind: str, base: type, folder: Path) -> tuple[str, Any]:
     if cls is None:
         raise unknown(f"{kind}: {file}", wanted, [n for n, c in vars(module).items() if isinstance(c, type)])
     label = name if name != where else Path(file).stem
-    return label, configured(cls, settings, f"{kind}.{label}")
+    return label, configured(cls, settings, f"{kind}.{label}", folder)
 
 
 def _builtin(entry: Any, what: str, known: Mapping[str, type], base: type, folder: Path) -> tuple[str, Any]:
@@ -121,18 +172,19 @@ def _builtin(entry: Any, what: str, known: Mapping[str, type], base: type, folde
     return name, configured(known[name], settings, f"{what}.{name}")
 
 
-def configured(cls: Callable[..., T], settings: Mapping[str, Any], where: str) -> T:
-    """`cls(**settings)`, each setting known and of its annotated type."""
+def configured(cls: Callable[..., T], settings: Mapping[str, Any], where: str, folder: Path | None = None) -> T:
+    """`cls(**settings)`, each setting known and of its annotated type; places (`ensemble.place`) begin at `folder`."""
     fields = {each.name for each in dataclasses.fields(cls) if each.init} if dataclasses.is_dataclass(cls) else None
     if fields is None:
         raise InputError(f"{where}: its class is no dataclass; write @dataclass(frozen=True) above it")
-    hints = get_type_hints(cls)
+    hints = get_type_hints(cls, include_extras=True)
     checked = {}
     for name, value in settings.items():
         if name not in fields:
             raise unknown(where, name, fields)
         try:
-            checked[name] = TypeAdapter(hints[name], config=ConfigDict(arbitrary_types_allowed=True)).validate_python(value)
+            adapter = TypeAdapter(hints[name], config=ConfigDict(arbitrary_types_allowed=True))
+            checked[name] = adapter.validate_python(value, context={"folder": folder})
         except ValidationError as error:
             raise InputError(f"{where}.{name}: {error.errors()[0]['msg'].lower()}; found {value!r}") from error
     try:

@@ -6,32 +6,46 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import yaml
 
 from ensemble import plugins
+from ensemble.prepare.together import Together
 from ensemble.study import Study
+from ensemble.task import Source, unit_of
 
 
 def written(study: Study) -> str:
     """The recipe that makes `study` again, with every setting spelled out."""
+    unit = unit_of(study.data.step)[0]
     first, *rest = study.anomalies or (None,)
     anomalies = {"running_normal": settings_of(rest[0])} if rest else first is not None
     resolved = {
-        "data": {_origin(study.data): settings_of(study.data)} if settings_of(study.data) else _origin(study.data),
+        "data": _source(study.data.first if isinstance(study.data, Together) else study.data),
         "target": study.target,
+        "predictors": {n: _source(s) for n, s in study.data.others} if isinstance(study.data, Together) else list(study.predictors),
         "anomalies": anomalies,
-        **{name: [_day(each) for each in (p.first, p.last)] for name, p in study.periods.items()},
-        "leads": [int(lead) for lead in study.lead_times],
+        **{name: [str(each.astype(f"datetime64[{unit}]")) for each in (p.first, p.last)] for name, p in study.periods.items()},
+        "leads": _leads(study),
         "regions": {n: {"latitude": list(r.latitude), "longitude": list(r.longitude)} for n, r in study.regions.items() if n != "all"},
         "models": [_model(name, model) for name, model in study.models.items()],
         "scores": [{each.name: settings_of(each)} if settings_of(each) else each.name for each in study.scores],
         "combine": [{name: settings_of(rule)} for name, rule in study.combinations.items()],
+        "sample": settings_of(study.sample),
         "seed": study.seed,
         "shards": study.shards,
     }
     note = "".join(f"# {line}\n" for line in [study.note] if line)
     return note + yaml.safe_dump(resolved, sort_keys=False, default_flow_style=None, width=120)
+
+
+def _source(source: Source) -> Any:
+    return {_origin(source): settings_of(source)} if settings_of(source) else _origin(source)
+
+
+def _leads(study: Study) -> Any:
+    if study.windows:
+        return {"windows": {each.name: {"from": each.first, "to": each.last, "how": each.how} for each in study.windows}}
+    return [int(lead) for lead in study.lead_times]
 
 
 def _model(name: str, model: Any) -> Any:
@@ -62,7 +76,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_plain(each) for each in value]
     return value if isinstance(value, (bool, int, float, str, type(None))) else repr(value)
-
-
-def _day(time: np.datetime64) -> str:
-    return str(time.astype("datetime64[D]"))

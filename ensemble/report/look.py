@@ -10,11 +10,14 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
+import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.collections import LineCollection
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.patches import Rectangle
 
+from ensemble.report import words
 from ensemble.study import Study
 from ensemble.task import Array
 
@@ -79,7 +82,7 @@ def entitled(ax: Axes, title: str, note: str) -> None:
     ax.annotate(note, (0, 1), (0, 8), "axes fraction", "offset points", fontsize=MEDIUM, color=QUIET)
 
 
-def dressed(ax: Axes, title: str, note: str, x: str, y: str) -> Axes:
+def dressed(ax: Axes, title: str, note: str, x: str, y: str = "") -> Axes:
     """Axes with a title, names and nothing that is not needed."""
     entitled(ax, title, note)
     ax.set_xlabel(x, fontsize=MEDIUM)
@@ -89,6 +92,15 @@ def dressed(ax: Axes, title: str, note: str, x: str, y: str) -> Axes:
     ax.grid(axis="y", color=FAINT, linewidth=0.6)
     ax.set_axisbelow(True)
     return ax
+
+
+def measured(axis: Axis, values: xr.DataArray, more: str = "") -> None:
+    """An axis with the name and the unit of `values`; a power of ten, where they need one, stands in the name and not at the end."""
+    largest = float(np.nanmax(np.abs(values.values), initial=0.0))
+    power = int(np.floor(np.log10(largest))) if largest and words.decimals(values) == words.POWERS else 0
+    axis.set_label_text(words.axis(values, power) + more, fontsize=MEDIUM)
+    if power:
+        axis.set_major_formatter(lambda value, _: f"{value / 10.0**power:.4g}".replace("-", "−"))
 
 
 def size(ax: Axes) -> tuple[float, float]:

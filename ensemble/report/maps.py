@@ -14,8 +14,9 @@ from matplotlib.patches import Patch
 
 from ensemble.errors import InputError, unknown
 from ensemble.report import words
-from ensemble.report.look import INK, LAND, LARGE, MEDIUM, QUIET, SMALL, Look, entitled, size
-from ensemble.report.standing import badness, picked
+from ensemble.report.leads import Leads
+from ensemble.report.look import INK, LAND, LARGE, MEDIUM, QUIET, SMALL, Look, entitled, measured, size
+from ensemble.report.standing import badness, mean_of, names_of, picked
 from ensemble.task import Array
 
 if TYPE_CHECKING:
@@ -40,15 +41,15 @@ class BestMap(NamedTuple):
     def of(cls, run: Run, score: str, lead_time: Any = None) -> BestMap:
         """At one lead time, or in the mean over all; raises InputError where there is no map of the score."""
         if not drawable(run):
-            dims = ", ".join(run.study.domain.fields[run.study.target].dims)
-            raise InputError(f"maps: {run.study.target} has the dimensions {dims}; only latitude and longitude can be drawn")
+            sizes = {dim: len(each) for dim, each in run.study.domain.fields[run.study.target].coords.items()}
+            raise InputError(f"maps: {run.study.target} has the dimensions {sizes or 'none'}; only latitude and longitude can be drawn")
         flat = {"model", "lead_time", "latitude", "longitude"}
-        known = [str(name) for name, each in run.maps.data_vars.items() if set(each.dims) == flat]
+        known = [name for name in names_of(run.maps) if set(run.maps[name].dims) == flat]
         if score not in known:
             raise unknown("map", score, known)
         values = run.maps[score].sortby(["latitude", "longitude"]).transpose("model", "lead_time", "latitude", "longitude")
-        when = "mean over all leads" if lead_time is None else _when(values.sel(lead_time=lead_time))
-        values = values.mean("lead_time", skipna=False, keep_attrs=True) if lead_time is None else values.sel(lead_time=lead_time)
+        when = _when(run, values["lead_time"].values, lead_time)
+        values = mean_of(values) if lead_time is None else values.sel(lead_time=lead_time)
         bad = badness(values).fillna(np.inf)
         winner = bad.argmin("model").where(values.notnull().any("model"), -1)
         best = values.isel(model=winner.clip(0)).where(winner >= 0).drop_vars(["model", "kind", "members"], errors="ignore")
@@ -67,8 +68,9 @@ class BestMap(NamedTuple):
 
 
 def drawable(run: Run) -> bool:
-    """Whether the data have latitude and longitude, and nothing else."""
-    return set(run.study.domain.fields[run.study.target].dims) == {"latitude", "longitude"}
+    """Whether the data have latitude and longitude, several of each, and nothing else."""
+    field = run.study.domain.fields[run.study.target]
+    return set(field.dims) == {"latitude", "longitude"} and min(field.mask.shape) > 1
 
 
 def draw_winners(ax: Axes, best: BestMap, looks: Mapping[str, Look], *, note: str | None = None) -> Axes:
@@ -112,7 +114,7 @@ def draw_maps(
             ax.tick_params(labelbottom=row == len(maps) - 1)
     scale = figure.add_axes((7.8 / 13, (below - 0.6) / total, 4 / 13, 0.13 / total))
     bar = figure.colorbar(mesh, cax=scale, orientation="horizontal", extend="both")
-    bar.set_label(words.axis(maps[0].score), fontsize=MEDIUM)
+    measured(bar.ax.xaxis, maps[0].score)
     bar.ax.tick_params(labelsize=SMALL)
     handles = [*(Patch(color=looks[name].colour, label=name) for name in seen), Patch(color=LAND, label="no data")]
     corner = (0.47 / 13, (below - 0.33) / total)
@@ -162,6 +164,12 @@ def _spacing(values: xr.DataArray) -> float:
     return float(np.diff(values.values).mean()) if values.size > 1 else 1.0
 
 
-def _when(values: xr.DataArray) -> str:
-    leads, unit = words.leads(values["lead_time"].expand_dims("lead_time"))
-    return words.lead(leads[0], unit)
+def _when(run: Run, leads: Array, lead_time: Any) -> str:
+    """What a lead is called, or the mean over all; raises InputError where the run has none of that number."""
+    named = Leads.of(run)
+    if lead_time is None:
+        return "mean over all leads" if len(leads) > 1 else named.said[0]
+    at = np.flatnonzero(leads == lead_time)
+    if not at.size:
+        raise InputError(f"lead_time: there is no lead {lead_time}; the run has {', '.join(map(str, leads))}")
+    return named.said[int(at[0])]

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from ensemble.report import pictures, remarks, tables, words
+from ensemble.report import pictures, remarks, samples, tables, words
+from ensemble.report.leads import Leads
 from ensemble.report.standing import main_score
 from ensemble.store import write_text
 
 if TYPE_CHECKING:
     from ensemble.results import Run
+    from ensemble.study import Study
 
 HERE = Path(__file__).parent
 
@@ -25,6 +27,7 @@ class Section(NamedTuple):
     """One region: what it is, its tables and pictures."""
 
     name: str
+    title: str
     where: str
     ranking: tables.Table
     overview: tables.Table
@@ -53,30 +56,55 @@ def _environment() -> Environment:
 def _content(run: Run, figures: Path) -> dict[str, Any]:
     """All that the template sets, by name."""
     study, region = run.study, "all"
+    points = study.domain.fields[study.target].mask.sum()
     return {
-        "title": study.name, "target": study.target, "note": study.note, "run": run, "study": study,
+        "title": study.name, "target": study.target, "named": _named(study), "note": study.note, "run": run, "study": study,
         "answer": _unbroken(remarks.answer(run)), "also": remarks.also(run),
         "failures": remarks.failures(run), "traces": {each.model: each.trace for each in run.failures},
         "remarks": [*remarks.first_lead(run), *remarks.cautions(run), *remarks.undefined(run)],
         "regions": [_section(run, str(name), figures) for name in run.scores["region"].values],
         "skill_scores": tables.skill_scores(run, region), "members": tables.members(run, region), "cost": tables.cost(run),
-        "weights": tables.weights(run), "equal": remarks.equal_weights(run),
+        "weights": tables.weights(run), "equal": remarks.equal_weights(run), "pooled": remarks.pooled(run),
+        "counted": samples.counted(run), "rules": samples.rules(study.sample), "samples": samples.table(run, region),
+        "differ": samples.differ(run), "findings": tuple(dict.fromkeys(run.notes)), "how_many": words.members(run),
         "pictures": {each.name: each.drawn(figures) for each in pictures.of_run(run)},
-        "about": run.described(), "periods": {name: words.span(each, study.data.step) for name, each in study.periods.items()},
-        "starts": {name: len(study.starts(study.periods[name])) for name in ("validate", "test")},
-        "leads": _leads(run), "points": words.count(study.domain.fields[study.target].mask.sum()), "licence": _licence(study.data),
+        "about": run.described(), "periods": _periods(study), "leads": Leads.of(run).all, "made": _made(study),
+        "points": f"{words.count(points)} point{'s' if points != 1 else ''} with data", "licence": _licence(study.data),
     }  # fmt: skip
 
 
 def _section(run: Run, region: str, figures: Path) -> Section:
-    score, where = main_score(run), words.box(run.study.regions[region])
+    score, place = main_score(run), words.place(run, region)
     drawn = [picture.drawn(figures) for picture in pictures.of_region(run, region)]
-    return Section(region, where, tables.ranking(run, score, region), tables.overview(run, region), drawn)
+    where, title = words.box(run.study.regions[region]), place if region != "all" else place[:1].upper() + place[1:]
+    return Section(region, title, where, tables.ranking(run, score, region), tables.overview(run, region), drawn)
 
 
-def _leads(run: Run) -> str:
-    leads, unit = words.leads(run.scores["lead_time"])
-    return f"{leads[0]:g} to {leads[-1]:g} {unit}" if len(leads) > 1 else words.lead(leads[0], unit).removeprefix("lead ")
+def _named(study: Study) -> str:
+    """`sst, température de surface [degC]`, the long name as the data bring it."""
+    attrs = study.domain.fields[study.target].attrs
+    long, unit = str(attrs.get("long_name", "")), str(attrs.get("units", "1"))
+    return study.target + (f", {long}" if long not in ("", study.target) else "") + (f" [{unit}]" if unit not in ("", "1") else "")
+
+
+def _periods(study: Study) -> dict[str, str]:
+    """Each period with its starts; of one that the study has not, what there is not because of it."""
+    absent = {
+        "train": "none: nothing was learnt, and scores are of full fields",
+        "validate": "none: no combination has learnt its weights",
+    }
+    step, found = study.data.step, {name: words.span(period, study.data.step) for name, period in study.periods.items()}
+    for name in found.keys() - {"train"}:
+        n = len(study.starts(study.periods[name]))
+        found[name] += f"; {words.count(n)} start{'s' if n != 1 else ''}"
+    return absent | found | {"verified": words.span(study.test, step)}
+
+
+def _made(study: Study) -> str:
+    """What each window is of its leads."""
+    of = {how: [each.name for each in study.windows if each.how == how] for how in ("mean", "sum")}
+    said = [f"{words.listed(names)}: the {how} of all leads from the first to the last" for how, names in of.items() if names]
+    return "; ".join([*said, "lead 1 is the first step after the issue time"])
 
 
 def _unbroken(sentence: str) -> str:
@@ -85,6 +113,7 @@ def _unbroken(sentence: str) -> str:
 
 
 def _licence(source: object) -> list[str]:
-    """What the module of a data source says of it, licence included, as paragraphs; a line that begins `Word:` begins one."""
+    """What the module of a data source says of it, where that names a licence, as paragraphs; a line that begins `Word:` begins one."""
     text = inspect.cleandoc(getattr(sys.modules.get(type(source).__module__), "__doc__", None) or "")
-    return [" ".join(each.split()) for each in re.split(r"\n\s*\n|\n(?=[A-Z]\w+:)", text) if each.strip()]
+    found = [" ".join(each.split()) for each in re.split(r"\n\s*\n|\n(?=[A-Z]\w+:)", text) if each.strip()]
+    return found if re.search(r"licen[cs]e", text, re.IGNORECASE) else []

@@ -13,9 +13,10 @@ from matplotlib.figure import Figure
 from PIL import Image  # Matplotlib writes its own PNG with it
 
 from ensemble.report import words
+from ensemble.report.leads import Leads
 from ensemble.report.maps import drawable
 from ensemble.report.plots import Plots
-from ensemble.report.standing import badness, main_score, table, unequal
+from ensemble.report.standing import badness, combined, main_score, table, unequal
 from ensemble.store import whole
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class Picture(NamedTuple):
 
 def of_region(run: Run, region: str) -> Iterator[Picture]:
     """Skill against lead, and bias and the rest of the error apart."""
-    plots, score, n, where = Plots(run, _figure), main_score(run), words.starts(run, region), words.place(region)
+    plots, score, n, where = Plots(run, _figure), main_score(run), words.starts(run, region), words.place(run, region)
     yield Picture(
         f"{score}_{region}",
         lambda: plots.skill(score, region),
@@ -67,24 +68,25 @@ def of_run(run: Run) -> Iterator[Picture]:
         yield Picture(
             "maps",
             lambda: plots.maps(score),
-            f"Maps at a few leads: left, which model has the best {score} at each point; right, its {score} there.",
+            f"Maps {'at a few leads' if run.scores.sizes['lead_time'] > 1 else 'at the only lead'}: left, which model has the best {score} "
+            f"at each point; right, its {score} there.",
             f"Which model has the best {score} at each point, and its {score} there; n = {n} at each point. The best of many is picked "
             "after the fact: where models are close the colour is chance, and the score on the right flatters.",
         )
+    over = Leads.of(run).over
     yield Picture(
         "cost",
         lambda: plots.cost(score),
-        f"Scatter chart of mean {score} against wall time in seconds, one point a model; the table below holds the numbers.",
-        f"Mean {score} over all leads against the wall time of fit and forecasts, compiling included; n = {n}. A combination costs what "
-        "its models cost.",
+        f"Scatter chart of {score} {over} against wall time in seconds, one point a model; the table below holds the numbers.",
+        f"{score} {Leads.of(run).mean}, against the wall time of fit and forecasts, compiling included; n = {n}."
+        + (" A combination costs what its models cost." if combined(run) else ""),
     )
     if unequal(run):
-        starts = len(run.study.starts(run.study.validate))
         yield Picture(
             "weights",
             plots.weights,
             "Bar charts of the weights of each combination by lead time; the tables below hold the numbers.",
-            f"Weights by lead time, learnt from the validation period; n = {starts} starts.",
+            f"Weights by lead time, {words.learnt(run)}.",
         )
 
 
@@ -109,10 +111,10 @@ def _gist(run: Run, score: str, region: str) -> str:
     """Who is best at the two ends of a skill figure."""
     values = table(run, score, region)
     bad, places, unit = badness(values).fillna(np.inf), words.decimals(values), words.unit(values.attrs)
+    ends = {0: "first", -1: "last"} if values.sizes["lead_time"] > 1 else {0: "only"}
     found = []
-    for when, i in (("first", 0), ("last", -1)):
+    for i, when in ends.items():
         best = int(np.argmin(bad.values[:, i]))
-        found.append(
-            f"Best at the {when} lead: {values['model'].values[best]}, {words.number(float(values[best, i]), places)} {unit}".rstrip()
-        )
-    return ". ".join(found) + "."
+        of = words.quantity(float(values[best, i]), places, unit)
+        found.append(f"Best at the {when} lead: {values['model'].values[best]}, {of}.")
+    return " ".join(found)

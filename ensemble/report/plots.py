@@ -18,7 +18,8 @@ from matplotlib.figure import Figure
 from ensemble.errors import InputError
 from ensemble.report import words
 from ensemble.report.cells import draw_heat, draw_shares
-from ensemble.report.look import Look, dressed, looks, name_lines
+from ensemble.report.leads import Leads
+from ensemble.report.look import Look, dressed, looks, measured, name_lines
 from ensemble.report.maps import BestMap, draw_maps, draw_winners
 from ensemble.report.scatter import draw_costs
 from ensemble.report.standing import combined, costs, ordered, table, unequal
@@ -50,28 +51,33 @@ class Plots:
     def skill(self, score: str = "rmse", region: str = "all", *, reference: str | None = None, ax: Axes | None = None) -> Axes:
         """A score against lead, for every model it is defined for; a skill score against one `reference`."""
         values = table(self.run, score, region, reference=reference)
-        ax = ax or self.make((9, 4.7)).add_axes((0.08, 0.12, 0.905, 0.74))
-        return self._lines(ax, values, words.title(values, region), words.sample(self.run, region))
+        ax = ax or self._above(self.make((9, 4.7)), 0.08, 0.905)
+        return self._lines(ax, values, words.title(self.run, values, region), words.sample(self.run, region))
 
     def bias(self, region: str = "all", *, ax: Sequence[Axes] | None = None) -> Panels:
         """The mean error and the error without it, apart: two panels against lead."""
         if ax is None:
             figure = self.make((12.6, 4.7))
-            ax = [figure.add_axes((left, 0.12, 0.43, 0.74)) for left in (0.062, 0.56)]
+            ax = [self._above(figure, left, 0.43) for left in (0.062, 0.56)]
         for panel, score, title in zip(ax, ("bias", "centred_rmse"), ("Bias", "Error without the bias of each point"), strict=True):
-            self._lines(panel, table(self.run, score, region), f"{title}, {words.place(region)}", words.sample(self.run, region))
+            self._lines(panel, table(self.run, score, region), f"{title}, {words.place(self.run, region)}", words.sample(self.run, region))
         ax[0].axhline(0, color="#555555", linewidth=0.8, zorder=0.9)
         return np.array(ax, dtype=object)
 
     def ranking(self, score: str = "rmse", region: str = "all", *, reference: str | None = None, ax: Axes | None = None) -> Axes:
         """Models by leads, the best in the mean first, every value written and the best of each lead framed."""
         values = ordered(table(self.run, score, region, reference=reference))
+        leads, note = Leads.of(self.run), words.sample(self.run, region)
         if ax is None:
-            height, left = 1.5 + 0.3 * values.sizes["model"], 0.3 + 0.08 * max(len(str(name)) for name in values["model"].values)
-            width = left + 0.62 * (values.sizes["lead_time"] + 1) + 0.3
-            figure = self.make((width, height))
-            ax = figure.add_axes((left / width, 0.6 / height, 1 - (left + 0.2) / width, 1 - 1.25 / height))
-        return draw_heat(ax, values, self._looks, words.title(values, region), words.sample(self.run, region))
+            left = 0.3 + 0.08 * max(len(str(name)) for name in values["model"].values)
+            cell = max(
+                1.0 if words.decimals(values) == words.POWERS else 0.62,
+                0.09 * max(len(line) for tick in leads.ticks for line in tick.split("\n")),
+            )
+            wide, tall, below = cell * len(leads.heads), 0.3 * values.sizes["model"] + 0.25, 0.6 + leads.under
+            width, height = left + max(wide, 0.068 * (len(note) + len(words.axis(values)) + 33)) + 0.3, below + tall + 0.65
+            ax = self.make((width, height)).add_axes((left / width, below / height, wide / width, tall / height))
+        return draw_heat(ax, values, leads, self._looks, words.title(self.run, values, region), note)
 
     def best_map(self, score: str = "rmse", *, lead_time: Any = None, ax: Axes | None = None) -> Axes:
         """The model with the best score at each point, at one lead time or in the mean over all."""
@@ -90,8 +96,9 @@ class Plots:
         """The mean score over all leads against the wall time of fit and forecasts; a combination costs what its models cost."""
         values = table(self.run, score, region, reference=reference)
         ax = ax or self.make((9, 4.9)).add_axes((0.08, 0.115, 0.905, 0.755))
-        title, note = f"Cost against skill, {words.place(region)}", words.sample(self.run, region)
-        return draw_costs(ax, values, costs(self.run), self._looks, title, note)
+        title, note = f"Cost against skill, {words.place(self.run, region)}", words.sample(self.run, region)
+        over = "mean over leads" if values.sizes["lead_time"] > 1 else Leads.of(self.run).said[0]
+        return draw_costs(ax, values, over, costs(self.run), self._looks, title, note)
 
     def weights(self, *, ax: Sequence[Axes] | None = None) -> Panels:
         """The weights of each combination by lead, as shares of a bar; those that are all equal only where no other is."""
@@ -99,31 +106,35 @@ class Plots:
         if not shares:
             raise InputError("weights: the run has no combination; give the study one, as in `combine: [mean]`")
         if ax is None:
-            rows = len(shares)
-            figure = self.make((9, 3.9 * rows))
-            ax = [figure.add_axes((0.065, (rows - 1 - i + 0.13) / rows, 0.92, 0.7 / rows)) for i in range(rows)]
-        study = self.run.study
-        note = f"learnt from n = {len(study.starts(study.validate))} starts; verifying {words.span(study.validate, study.data.step)}"
+            rows, tall = len(shares), 3.9 + Leads.of(self.run).under
+            figure, below = self.make((9, tall * rows)), 0.13 + Leads.of(self.run).under / tall
+            ax = [figure.add_axes((0.065, (rows - 1 - i + below) / rows, 0.92, (0.83 - below) / rows)) for i in range(rows)]
         for panel, (name, values) in zip(ax, shares.items(), strict=True):
-            draw_shares(panel, values, self._looks, f"Weights of {name}", note)
+            draw_shares(panel, values, Leads.of(self.run), self._looks, f"Weights of {name}", words.learnt(self.run))
         return np.array(ax, dtype=object)
+
+    def _above(self, figure: Figure, left: float, width: float) -> Axes:
+        """Axes with room below them for the names of the leads."""
+        bottom = 0.12 + Leads.of(self.run).under / figure.get_figheight()
+        return figure.add_axes((left, bottom, width, 0.86 - bottom))
 
     def _lines(self, ax: Axes, values: xr.DataArray, title: str, note: str) -> Axes:
         """One line per model that the score is defined for, named at its end."""
-        leads, unit = words.leads(values["lead_time"])
-        dressed(ax, title, note, f"Lead time [{unit}]", words.axis(values))
+        leads = Leads.of(self.run)
+        dressed(ax, title, note, f"Lead time [{leads.unit}]")
         ends = {}
         for name in [name for name in self._looks if name in values["model"].values]:
             line = values.sel(model=name).values
             if np.isfinite(line).any():
                 style = self._looks[name].line
-                alone = {"marker": style["marker"] or "o"} if len(leads) == 1 else {}  # no line to be seen
-                ax.plot(leads, line, label=name, markersize=4.5, **style | alone)
+                alone = {"marker": style["marker"] or "o"} if len(leads.at) == 1 else {}  # no line to be seen
+                ax.plot(leads.at, line, label=name, markersize=4.5, **style | alone)
                 last = np.flatnonzero(np.isfinite(line))[-1]
-                ends[name] = (float(leads[last]), float(line[last]))
+                ends[name] = (float(leads.at[last]), float(line[last]))
         if not ends:
             ax.text(0.5, 0.5, "undefined for every model", transform=ax.transAxes, ha="center", fontsize=10, color="#555555")
-        ax.set_xticks(leads, [f"{each:g}" for each in leads])
+        leads.on(ax)
+        measured(ax.yaxis, values)
         ax.margins(y=0.06)
-        name_lines(ax, ends, self._looks, first=float(leads[0]))
+        name_lines(ax, ends, self._looks, first=float(leads.at[0]) - (len(leads.at) == 1))
         return ax

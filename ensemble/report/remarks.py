@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ensemble.execute import Failure
-from ensemble.report import words
-from ensemble.report.standing import combined, main_score, ordered, table, unequal
+from ensemble.report import samples, words
+from ensemble.report.leads import Leads
+from ensemble.report.standing import combined, main_score, mean_of, names_of, ordered, table, unequal
+from ensemble.score import SCORES
 
 if TYPE_CHECKING:
     from ensemble.results import Run
 
-WORSE = 0.01  # of the unit: by so much may a model lose to damped persistence at the first lead without a remark
+WORSE = 0.03  # of its error: by so much may a model lose to damped persistence at the first lead without a remark
 FEW = 10  # years: fewer than that hold too few independent events to choose a model by
 
 _UNDEFINED = {
@@ -35,36 +37,34 @@ class Remark(NamedTuple):
 
 def answer(run: Run) -> str:
     """The result in one sentence."""
-    score = main_score(run)
+    score, leads = main_score(run), Leads.of(run)
     values = ordered(table(run, score))
-    mean, unit = values.mean("lead_time", skipna=False), words.unit(values.attrs)
+    mean, unit, places = mean_of(values), words.unit(values.attrs), words.decimals(values)
     if not np.isfinite(mean.values[0]):
-        return f"No model has a defined {score} at every lead."
-    places = words.decimals(values)
-    numbers = [f"{words.number(each, places)} {unit}".strip() for each in mean.values]
+        return f"No model has a defined {score} {'at every lead' if len(leads.at) > 1 else leads.over}."
+    numbers = [words.quantity(float(each), places, unit) for each in mean.values]
     best, names = str(mean["model"].values[0]), [str(name) for name in mean["model"].values]
     against = next((each for each in ("climatology", *reversed(names)) if each in names and each != best), None)
-    beside = f", against {numbers[names.index(against)]} for {against}" if against else ""
     of = {"rmse": "RMSE"}.get(score, score)
     what = best if best in run.study.models else f"The combination {best}"
-    return f"{what} predicts best over all leads: {of} {numbers[0]}{beside}, n = {words.starts(run)}."
+    if not against:
+        return f"{what}, the only model, has {of} {numbers[0]} {leads.over}, n = {words.starts(run)}."
+    behind = f"against {numbers[names.index(against)]} for {against}"
+    return f"{what} predicts best {leads.over}: {of} {numbers[0]}, {behind}, n = {words.starts(run)}."
 
 
 def also(run: Run) -> list[str]:
     """What the one sentence leaves out: the best single model, and who leads at the first and the last lead."""
-    values = ordered(table(run, main_score(run)))
+    values, leads = ordered(table(run, main_score(run))), Leads.of(run)
     unit, places = words.unit(values.attrs), words.decimals(values)
     defined = [str(name) for name in values["model"].values if np.isfinite(values.sel(model=name).values).all()]
     single = next((name for name in defined if name in run.study.models), None)
     found = []
     if single is not None and single != defined[0]:
-        mean = words.number(float(values.sel(model=single).mean()), places)
-        found.append(f"The best single model is {single}: {mean} {unit}".rstrip() + ".")
-    leads, steps = words.leads(values["lead_time"])
-    for i in sorted({0, len(leads) - 1}) if defined else []:
+        found.append(f"The best single model is {single}: {words.quantity(float(values.sel(model=single).mean()), places, unit)}.")
+    for i in (0, len(leads.at) - 1) if defined and len(leads.at) > 1 and values.sizes["model"] > 1 else ():
         best = run.best(main_score(run), lead_time=values["lead_time"].values[i])
-        value = words.number(float(values.sel(model=best)[i]), places)
-        found.append(f"At {words.lead(leads[i], steps)} {best} is best: {value} {unit}".rstrip() + ".")
+        found.append(f"At {leads.said[i]} {best} is best: {words.quantity(float(values.sel(model=best)[i]), places, unit)}.")
     return found
 
 
@@ -77,7 +77,7 @@ def failures(run: Run) -> list[Remark]:
         rest = (
             "It is scored, but is missing where that was needed" if failure.model in scored else "It is missing from all tables and figures"
         )
-        text = f"{failure.reason.rstrip('.')}. {rest}; all others were finished."
+        text = f"{str(failure).rstrip('.')}. {rest}; all others were finished."
         found.append(Remark(f"{failure.model} failed {words.failing(failure.phase)}", text, grave=True))
     known = {failure.model for failure in run.failures}
     for name in [*run.study.models, *run.study.combinations]:
@@ -91,31 +91,29 @@ def first_lead(run: Run) -> list[Remark]:
     if "damped_persistence" not in run.scores["model"].values or "rmse" not in run.scores:
         return []
     values = table(run, "rmse").isel(lead_time=0)
-    leads, unit = words.leads(values["lead_time"].expand_dims("lead_time"))
-    behind = values - values.sel(model="damped_persistence")
-    slow = [str(name) for name in values["model"].values[(behind.values > WORSE) & (values["kind"].values != "reference")]]
-    of = words.unit(run.scores["rmse"].attrs)
+    damped = float(values.sel(model="damped_persistence"))
+    behind = values - damped
+    slow = [str(name) for name in values["model"].values[(behind.values > WORSE * damped) & (values["kind"].values != "reference")]]
+    places, unit = words.decimals(values), words.unit(run.scores["rmse"].attrs)
     text = (
         "Damped persistence carries the last anomaly on and lets it fade. A model that does worse at the first lead has lost some of what "
         "was observed before it began to predict: to a truncation to few modes, to smoothing, to a drift from its start, or to a fit that "
         "served later leads. Its later leads may be good all the same."
     )
-    return [
-        Remark(f"{name}: {float(behind.sel(model=name)):.3f} {of} worse than damped persistence at {words.lead(leads[0], unit)}", text)
-        for name in slow
-    ]
+    much = {name: words.quantity(float(behind.sel(model=name)), places, unit) for name in slow}
+    return [Remark(f"{name}: {each} worse than damped persistence at {Leads.of(run).said[0]}", text) for name, each in much.items()]
 
 
 def undefined(run: Run) -> list[Remark]:
     """Scores that are NaN, for which models, and why; those of the same models and reason together."""
     found: dict[tuple[str, str], list[str]] = {}
-    for score, values in run.scores.data_vars.items():
-        if "model" in values.dims:
-            missing = values.isnull().any([dim for dim in values.dims if dim != "model"]).values
-            names = [str(name) for name in values["model"].values[missing]]
-            why = _UNDEFINED.get(str(score), "nothing was counted, or the score has no value there")
-            if names:
-                found.setdefault((why, "every model" if missing.all() else words.listed(names)), []).append(str(score))
+    for score in names_of(run.scores):
+        values = run.scores[score]
+        missing = values.isnull().any([dim for dim in values.dims if dim != "model"]).values
+        names = [str(name) for name in values["model"].values[missing]]
+        why = _UNDEFINED.get(score, "nothing was counted, or the score has no value there")
+        if names:
+            found.setdefault((why, "every model" if missing.all() else words.listed(names)), []).append(score)
     return [
         Remark(
             f"{words.listed(scores)} {'is' if len(scores) == 1 else 'are'} undefined (NaN, a dash in the tables)",
@@ -127,9 +125,9 @@ def undefined(run: Run) -> list[Remark]:
 
 def cautions(run: Run) -> list[Remark]:
     """What the sample cannot tell."""
-    study, found = run.study, []
-    length = words.years(study.validate, study.data.step)
-    if length < FEW:
+    study, found = run.study, [Remark(*each) for each in (samples.caution(run), _unlearnt(run)) if each]
+    length = FEW if study.validate is None else words.years(study.validate, study.data.step)
+    if study.validate is not None and length < FEW:
         text = (
             f"{words.span(study.validate, study.data.step)}, {len(study.starts(study.validate))} starts. Neighbouring starts verify on "
             "nearly the same times, so there are few independent events in it: weights, and settings chosen on it, may owe much to chance."
@@ -137,18 +135,50 @@ def cautions(run: Run) -> list[Remark]:
         found.append(Remark(f"The validation period has few independent years: {length:.2g}", text))
     length = words.years(study.test, study.data.step)
     if length < FEW:
-        text = f"{words.starts(run)} overlap in time and are not as many independent cases; read small differences with care."
-        found.append(Remark(f"The test period spans {length:.2g} years", text[:1].upper() + text[1:]))
-    found.append(
-        Remark("No significance test was made", "Models whose scores stand close together may come out in another order on other years.")
-    )
+        n = words.starts(run)
+        several = "overlap in time and are not as many independent cases; read small differences with care"
+        text = f"{n} {several if n != '1 start' else 'cannot tell skill from chance'}."
+        found.append(Remark(f"The test period spans {length:.2g} year{'s' if f'{length:.2g}' != '1' else ''}", text[:1].upper() + text[1:]))
+    if run.scores.sizes["model"] > 1:
+        text = "Models whose scores stand close together may come out in another order on other years."
+        found.append(Remark("No significance test was made", text))
     return found
+
+
+def _unlearnt(run: Run) -> tuple[str, str] | None:
+    """What there is not without a training period."""
+    if run.study.train is not None:
+        return None
+    made = {name for name in names_of(run.scores) if run.scores[name].size}
+    absent = words.listed([name for name, each in SCORES.items() if (each.of_anomalies or name == "msss") and name not in made], "or")
+    text = (
+        "Forecasts are scored as they are, as full fields: no climatology was taken out and nothing corrected, so that bias is part of the "
+        f"errors.{f' There is no {absent}, which are made against a climatology or a reference.' if absent else ''}"
+    )
+    return "The study has no training period: nothing was learnt", text
 
 
 def equal_weights(run: Run) -> list[str]:
     """Combinations in which every model counts the same: they need no figure."""
-    shares = {name: values for name, values in combined(run).items() if values.size and name not in unequal(run)}
-    return [
-        f"{name}: {words.listed([str(each) for each in values['model'].values])} count the same, {float(values.values.flat[0]):.3f} each."
-        for name, values in shares.items()
-    ]
+    found = []
+    for name, values in combined(run).items():
+        if values.size and name not in unequal(run):
+            models, each = [str(model) for model in values["model"].values], float(values.values.flat[0])
+            share = f"count the same, {each:.3f} each" if len(models) > 1 else "alone"
+            found.append(f"{name}: {words.listed(models)} {share}.")
+    return found
+
+
+def pooled(run: Run) -> str:
+    """What combinations are made of."""
+    names = [name for name in run.study.combinations if name in run.scores["model"].values]
+    if not names:
+        return ""
+    parts = dict.fromkeys(str(name) for each in combined(run).values() for name in each["model"].values)
+    several = {name: int(run.scores["members"].sel(model=name)) for name in parts if name in run.scores["model"].values}
+    counts = ", ".join(f"{name} {m}" for name, m in several.items() if m > 1)
+    return (
+        f"{words.listed(names)} average{'s' if len(names) == 1 else ''} the models' means: the members of each model are averaged first"
+        f"{f' ({counts} members)' if counts else ''}, so that a model counts by its weight and not by how many members it has. "
+        "Members are not pooled, and a combination has none of its own."
+    )

@@ -9,9 +9,8 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from ensemble.report import words
-from ensemble.report.look import FAINT, GLYPH, SMALL, Look, dressed, size
-from ensemble.report.standing import badness
+from ensemble.report.look import FAINT, GLYPH, SMALL, Look, dressed, measured, size
+from ensemble.report.standing import badness, mean_of
 from ensemble.task import Array
 
 LEAST = 1e-3  # seconds: nothing is cheaper on the axis
@@ -20,13 +19,19 @@ LEADER = {"arrowstyle": "-", "color": "#8a8a8a", "linewidth": 0.6, "shrinkA": 0,
 Box = tuple[float, float, float, float]  # left, bottom, right, top
 
 
-def draw_costs(ax: Axes, values: xr.DataArray, seconds: Mapping[str, float], looks: Mapping[str, Look], title: str, note: str) -> Axes:
-    """The mean over leads of `values` (model, lead_time) against `seconds`, and the line below which nothing as cheap is as good."""
-    mean = values.mean("lead_time", skipna=False).assign_attrs(values.attrs).dropna("model")
+def draw_costs(
+    ax: Axes, values: xr.DataArray, over: str, seconds: Mapping[str, float], looks: Mapping[str, Look], title: str, note: str
+) -> Axes:
+    """The mean over leads of `values` (model, lead_time), called `over`, against `seconds`.
+
+    The dotted line is that below which nothing as cheap is as good.
+    """
+    mean = mean_of(values).dropna("model")
     names = [str(name) for name in mean["model"].values]
     points = {name: (max(seconds[name], LEAST), float(mean.sel(model=name))) for name in names}
     note = f"{note}; dotted: the best that can be had for the time"
-    dressed(ax, title, note, "Wall time of fit and forecasts [s]", f"{words.axis(values)}, mean over leads")
+    dressed(ax, title, note, "Wall time of fit and forecasts [s]")
+    measured(ax.yaxis, mean, f", {over}")
     ax.set_xscale("log")
     if points and max(x for x, _ in points.values()) < 100 * min(x for x, _ in points.values()):
         ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))

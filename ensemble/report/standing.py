@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
-from ensemble.errors import unknown
+from ensemble.errors import InputError, unknown
 
 if TYPE_CHECKING:
     from ensemble.results import Run
@@ -15,17 +15,23 @@ if TYPE_CHECKING:
 MUCH = 0.3  # a score this much worse than the best, as a share of it, is shaded no further
 
 
+def names_of(scores: xr.Dataset) -> list[str]:
+    """The scores among the variables, which sample sizes are as well."""
+    return [str(name) for name, each in scores.data_vars.items() if "best" in each.attrs]
+
+
 def table(run: Run, score: str = "rmse", region: str = "all", *, reference: str | None = None) -> xr.DataArray:
     """(model, lead_time) of one score, in the order of the study; of a skill score, against one `reference`, the first if none is given."""
-    scores = [str(name) for name, each in run.scores.data_vars.items() if "model" in each.dims]
-    if score not in scores:
-        raise unknown("score", score, scores)
+    if score not in names_of(run.scores):
+        raise unknown("score", score, names_of(run.scores))
     if region not in run.scores["region"].values:
         raise unknown("region", region, run.scores["region"].values)
     values = run.scores[score].sel(region=region)
     if "reference" not in values.dims:
         return values
     references = [str(each) for each in values["reference"].values]
+    if not references:
+        raise InputError(f"score: {score} is made against a reference, and none was run; add climatology to the models")
     if reference is not None and reference not in references:
         raise unknown("reference", reference, references)
     return values.sel(reference=reference or references[0])
@@ -33,7 +39,18 @@ def table(run: Run, score: str = "rmse", region: str = "all", *, reference: str 
 
 def main_score(run: Run) -> str:
     """The score that the page ranks by: rmse, or the first there is."""
-    return "rmse" if "rmse" in run.scores else str(next(name for name, values in run.scores.data_vars.items() if "model" in values.dims))
+    known = [name for name in names_of(run.scores) if run.scores[name].size]
+    return "rmse" if "rmse" in known else known[0]
+
+
+def mean_of(values: xr.DataArray) -> xr.DataArray:
+    """The mean over all leads, undefined where one of them is."""
+    return values.mean("lead_time", skipna=False).assign_attrs(values.attrs)
+
+
+def with_mean(values: xr.DataArray) -> list[xr.DataArray]:
+    """Each lead, and behind them their mean where there is more than one: what a table shows."""
+    return [values, mean_of(values).expand_dims("lead_time", -1)] if values.sizes["lead_time"] > 1 else [values]
 
 
 def badness(values: xr.DataArray) -> xr.DataArray:
@@ -62,6 +79,11 @@ def nearness(values: xr.DataArray) -> xr.DataArray:
     behind = bad - bad.min("model")
     much = MUCH * abs(bad.min("model")) if values.attrs.get("best") == "low" else behind.max()
     return (1 - behind / much.where(much > 0, 1.0)).clip(0, 1)
+
+
+def varies(values: xr.DataArray) -> bool:
+    """Whether models differ anywhere."""
+    return bool((values.max("model") > values.min("model")).any())
 
 
 def picked(values: xr.DataArray | xr.Dataset) -> list[int]:

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import xarray as xr
 
 from ensemble.report import words
+from ensemble.report.leads import Leads
 from ensemble.report.look import Look, looks
-from ensemble.report.standing import costs, is_best, main_score, nearness, ordered, picked, table, unequal
+from ensemble.report.standing import (
+    costs,
+    is_best,
+    main_score,
+    mean_of,
+    names_of,
+    nearness,
+    ordered,
+    picked,
+    table,
+    unequal,
+    varies,
+    with_mean,
+)
 
 if TYPE_CHECKING:
     from ensemble.results import Run
@@ -44,52 +58,50 @@ class Table(NamedTuple):
 
 
 def ranking(run: Run, score: str, region: str) -> Table:
-    """Models by leads, the best in the mean first, and the number of starts below."""
-    values = ordered(table(run, score, region))
-    leads, unit = words.leads(values["lead_time"])
-    places = words.decimals(values)
-    each = _cells(values, places)
-    mean = _cells(values.mean("lead_time", skipna=False).assign_attrs(values.attrs), places)
-    rows = [_row(run, values, i, [*each[i], *mean[i]]) for i in range(values.sizes["model"])]
-    n = run.scores["n_starts"].sel(region=region).values
-    caption = f"{words.axis(values)} by lead time [{unit}], {words.place(region)}; n = starts. Best of each lead in bold and underlined."
-    foot = ["n", *map(words.count, n), words.count(n.min())]
-    return Table(caption, [*(f"{lead:g}" for lead in leads), "mean"], rows, [], foot)
+    """Models by leads, the best in the mean first, and the number of starts below, or beside each where models differ."""
+    values, leads = ordered(table(run, score, region)), Leads.of(run)
+    cells = _cells(values, words.decimals(values))
+    names, n = [str(name) for name in values["model"].values], run.scores["n_starts"].sel(region=region)
+    rows = [row_of(run, name, [*cells[i], *_beside(run, region, name)]) for i, name in enumerate(names)]
+    what = f"{words.axis(values)} by lead time [{leads.unit}], {words.place(run, region)}; n = starts."
+    below = [words.counts(each) for each in (*n.transpose("lead_time", "model").values, n.values)][: len(leads.heads)]
+    more = _more(run, region)
+    return Table(f"{what} Best of each lead in bold and underlined.", [*leads.heads, *more], rows, [], ["n", *below, *("" for _ in more)])
 
 
 def overview(run: Run, region: str) -> Table:
     """Models by scores, each the mean over all leads; skill scores against each reference."""
     columns: list[tuple[str, xr.DataArray]] = []
-    for score in [str(name) for name, values in run.scores.data_vars.items() if "model" in values.dims]:
+    for score in names_of(run.scores):
         for reference in _references(run, score):
             values = table(run, score, region, reference=reference)
             head = f"{score} against {reference}" if reference else words.axis(values)
-            columns.append((head, values.mean("lead_time", skipna=False).assign_attrs(values.attrs)))
+            columns.append((head, mean_of(values)))
     order = ordered(table(run, main_score(run), region))["model"]
-    cells = [_cells(values.sel(model=order), words.decimals(values)) for _, values in columns]
-    rows = [_row(run, order, i, [column[i][0] for column in cells]) for i in range(order.size)]
-    n = run.scores["n_starts"].sel(region=region).values.min()
-    caption = f"Every score in the mean over all leads, {words.place(region)}; n = {words.count(n)} starts. A dash: undefined."
-    return Table(caption, [head for head, _ in columns], rows, [], [])
+    cells = [_cells(values.sel(model=order).expand_dims("lead_time", 1), words.decimals(values)) for _, values in columns]
+    names = [str(name) for name in order.values]
+    rows = [row_of(run, name, [*(column[i][0] for column in cells), *_beside(run, region, name)]) for i, name in enumerate(names)]
+    where = f"{Leads.of(run).mean}, {words.place(run, region)}; n = {words.starts(run, region)}"
+    return Table(f"Every score {where}. A dash: undefined.", [*(head for head, _ in columns), *_more(run, region)], rows, [], [])
 
 
 def skill_scores(run: Run, region: str) -> Table | None:
     """Skill scores at a few leads, side by side for each reference."""
-    score = next((str(name) for name, values in run.scores.data_vars.items() if "reference" in values.dims), None)
+    score = next((name for name in names_of(run.scores) if "reference" in run.scores[name].dims), None)
     if score is None or not run.scores.sizes["reference"]:
         return None
     order = ordered(table(run, main_score(run), region))["model"]
     at = picked(run.scores)
-    leads, unit = words.leads(run.scores["lead_time"][at])
-    parts = []
+    leads, parts = Leads.of(run).few(at), []
     for reference in _references(run, score):
         values = table(run, score, region, reference=reference).sel(model=order)
-        mean = values.mean("lead_time", skipna=False).assign_attrs(values.attrs)
-        parts.append([[*few, *whole] for few, whole in zip(_cells(values.isel(lead_time=at), 2), _cells(mean, 2), strict=True)])
-    rows = [_row(run, order, i, [cell for part in parts for cell in part[i]]) for i in range(order.size)]
-    groups = [(f"against {reference}", len(at) + 1) for reference in _references(run, score)]
-    caption = f"{score} at a few lead times [{unit}], {words.place(region)}; n = {words.starts(run, region)}. 1 is perfect, 0 no better."
-    return Table(caption, [*(f"{lead:g}" for lead in leads), "mean"] * len(groups), rows, groups, [])
+        cells = _cells(values, 2)
+        parts.append([[*(row[i] for i in at), *row[values.sizes["lead_time"] :]] for row in cells])
+    rows = [row_of(run, str(name), [cell for part in parts for cell in part[i]]) for i, name in enumerate(order.values)]
+    groups = [(f"against {reference}", len(leads.heads)) for reference in _references(run, score)]
+    few = "at a few lead times" if len(at) > 1 else "at lead time"
+    where = f"{few} [{leads.unit}], {words.place(run, region)}; n = {words.starts(run, region)}"
+    return Table(f"{score} {where}. 1 is perfect, 0 no better.", leads.heads * len(groups), rows, groups, [])
 
 
 def members(run: Run, region: str) -> Table | None:
@@ -98,22 +110,29 @@ def members(run: Run, region: str) -> Table | None:
     names = [str(name) for name in run.scores["model"].values[run.scores["members"].values > 1]]
     if not names or "rmse" not in have or len(have) == 1:
         return None
-    leads, unit = words.leads(run.scores["lead_time"])
-    rows = []
+    leads, rows = Leads.of(run), []
     for name in names:
-        lines = {score: table(run, score, region).sel(model=name) for score in have}
-        if "spread" in lines:
-            m = int(run.scores["members"].sel(model=name))
-            # Of m members as good as the truth, the mean errs by (m + 1) / m of their variance: Fortin et al. (2014), eq. 15.
-            lines["spread / error"] = np.sqrt((m + 1) / m) * lines["spread"] / lines["rmse"].where(lines["rmse"] > 0)
-        for what, values in lines.items():
+        for what, values in _reliability(run, name, have, region).items():
             places = 2 if what == "spread / error" else words.decimals(values)
-            mean = float(values.mean("lead_time", skipna=False))
-            cells = [Cell(words.number(float(value), places)) for value in [*values.values, mean]]
-            row = _row(run, lines["rmse"].expand_dims("model"), 0, [Cell(what), *cells])
+            shown = np.concatenate([each.values for each in with_mean(values)])
+            cells = [Cell(what), *(Cell(words.number(float(each), places)) for each in shown), *_beside(run, region, name)]
+            row = row_of(run, name, cells)
             rows.append(row._replace(name=f"{name} ({int(run.scores['members'].sel(model=name))})"))
-    caption = f"Models with members (how many) by lead time [{unit}], {words.place(region)}; n = {words.starts(run, region)}."
-    return Table(caption, ["", *(f"{lead:g}" for lead in leads), "mean"], rows, [], [])
+    where = f"{words.place(run, region)}; n = {words.starts(run, region)}"
+    return Table(
+        f"Models with members (how many) by lead time [{leads.unit}], {where}.", ["", *leads.heads, *_more(run, region)], rows, [], []
+    )
+
+
+def _reliability(run: Run, name: str, scores: Sequence[str], region: str) -> dict[str, xr.DataArray]:
+    """(lead_time,) of each of the `scores` of a model, with its unit, and the ratio of spread and error."""
+    m = int(run.scores["members"].sel(model=name))
+    lines = {score: table(run, score, region).sel(model=name) for score in scores}
+    found = {words.axis(values): values for values in lines.values()}
+    if "spread" in lines:
+        # Of m members as good as the truth, the mean errs by (m + 1) / m of their variance: Fortin et al. (2014), eq. 15.
+        found["spread / error"] = np.sqrt((m + 1) / m) * lines["spread"] / lines["rmse"].where(lines["rmse"] > 0)
+    return found
 
 
 def cost(run: Run) -> Table:
@@ -130,19 +149,35 @@ def cost(run: Run) -> Table:
         peak = float(of["peak_bytes"].max()) if of is not None else 0.0
         times = (phases["fit"] + phases["learn"], phases["hindcast"], compiling, total[name])
         cells = [Cell(words.seconds(float(each))) for each in times]
-        rows.append(Row(name, *_shown(run, name), [*cells, Cell(f"{peak / 1e6:,.0f}".replace(",", " ") if peak else words.MISSING)]))
+        rows.append(row_of(run, name, [*cells, Cell(f"{peak / 1e6:,.0f}".replace(",", " ") if peak else words.MISSING)]))
     heads = ["fit [s]", "forecasts [s]", "of which compiling [s]", "total [s]", "peak memory [MB]"]
     return Table("Wall time and peak memory of each model.", heads, rows, [], [])
 
 
 def weights(run: Run) -> list[Table]:
     """A table a combination, of those in which not all models count the same: weights by lead."""
-    found = []
+    leads, found = Leads.of(run), []
     for name, values in unequal(run).items():
-        leads, unit = words.leads(values["lead_time"])
-        rows = [_row(run, values, i, [Cell(f"{each:.3f}") for each in values.values[i]]) for i in range(values.sizes["model"])]
-        found.append(Table(f"{name}: weights by lead time [{unit}].", [f"{lead:g}" for lead in leads], rows, [], []))
+        rows = [row_of(run, str(model), [Cell(f"{x:.3f}") for x in values.sel(model=model).values]) for model in values["model"].values]
+        found.append(Table(f"{name}: weights by lead time [{leads.unit}]; {words.learnt(run)}.", list(leads.names), rows, [], []))
     return found
+
+
+def row_of(run: Run, name: str, cells: list[Cell]) -> Row:
+    """The row of a model, with its kind and its colour."""
+    kind = run.study.models[name].kind if name in run.study.models else "combination"
+    styles: Mapping[str, Look] = looks(run.study)
+    return Row(name, kind, styles[name].colour, cells)
+
+
+def _more(run: Run, region: str) -> list[str]:
+    """The head of a column of sample sizes, where models differ in theirs."""
+    return ["n"] if varies(run.scores["n_starts"].sel(region=region)) else []
+
+
+def _beside(run: Run, region: str, name: str) -> list[Cell]:
+    """What stands in that column."""
+    return [Cell(words.counts(run.scores["n_starts"].sel(region=region, model=name).values)) for _ in _more(run, region)]
 
 
 def _references(run: Run, score: str) -> list[str | None]:
@@ -151,22 +186,11 @@ def _references(run: Run, score: str) -> list[str | None]:
 
 
 def _cells(values: xr.DataArray, places: int) -> list[list[Cell]]:
-    """(model, lead_time) or (model,) as rows of cells."""
-    whole = values if "lead_time" in values.dims else values.expand_dims(lead_time=1, axis=1).assign_attrs(values.attrs)
-    near, best = nearness(whole).values, is_best(whole).values
+    """(model, lead_time) as rows of cells, the mean over leads behind them where there are several."""
+    parts = with_mean(values)
+    near, best, numbers = (
+        np.concatenate([each.values for each in of], axis=1) for of in (map(nearness, parts), map(is_best, parts), parts)
+    )
     near = np.where(np.isfinite(near), near, 0.0)
-    rows = range(whole.sizes["model"])
-    columns = range(whole.sizes["lead_time"])
-    return [[Cell(words.number(float(whole.values[i, j]), places), float(near[i, j]), bool(best[i, j])) for j in columns] for i in rows]
-
-
-def _row(run: Run, values: xr.DataArray, i: int, cells: list[Cell]) -> Row:
-    name = str(values["model"].values[i])
-    return Row(name, *_shown(run, name), cells)
-
-
-def _shown(run: Run, name: str) -> tuple[str, str]:
-    """The kind and the colour of a model."""
-    kind = run.study.models[name].kind if name in run.study.models else "combination"
-    styles: Mapping[str, Look] = looks(run.study)
-    return kind, styles[name].colour
+    rows, columns = (range(size) for size in numbers.shape)
+    return [[Cell(words.number(float(numbers[i, j]), places), float(near[i, j]), bool(best[i, j])) for j in columns] for i in rows]

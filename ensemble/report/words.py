@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,9 @@ if TYPE_CHECKING:
     from ensemble.results import Run
 
 MISSING = "–"
+POWERS = 99  # places that ask for a power of ten
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_EXPONENT = re.compile(r"(?<![\w.])([^\W\d]+)(-?\d)(?![\w.])")  # in a unit: the -2 of `kg m-2 s-1`, not that of `1e-2 m`
 _PHASES = {"fit": "in its fit", "hindcast": "while forecasting", "learn": "while learning its weights", "score": "while it was scored"}
 
 
@@ -24,31 +27,47 @@ def unit(attrs: dict[Any, Any]) -> str:
     for celsius in ("degrees_Celsius", "degree_Celsius", "celsius", "degC", "deg_C", "°C"):
         if text.startswith(celsius):
             return "K" + text.removeprefix(celsius).translate(_SUPERSCRIPT)
-    return "" if text == "1" else text
+    return "" if text == "1" else _EXPONENT.sub(lambda found: found[1] + found[2].translate(_SUPERSCRIPT), text)
 
 
-def title(values: xr.DataArray, region: str) -> str:
+def title(run: Run, values: xr.DataArray, region: str) -> str:
     """`Root mean squared error, all points`."""
     text = str(values.attrs.get("long_name", values.name)).removesuffix(" (models with members)")
     against = f" against {values['reference'].item()}" if "reference" in values.coords else ""
-    return f"{text[:1].upper()}{text[1:]}{against}, {place(region)}"
+    return f"{text[:1].upper()}{text[1:]}{against}, {place(run, region)}"
 
 
-def axis(values: xr.DataArray) -> str:
-    """`rmse [K]`."""
-    return f"{values.name} [{unit(values.attrs)}]" if unit(values.attrs) else str(values.name)
+def axis(values: xr.DataArray, power: int = 0) -> str:
+    """`rmse [K]`, or `rmse [10⁻⁹ K]` where numbers are given in a power of ten."""
+    inside = " ".join(each for each in (f"10{str(power).translate(_SUPERSCRIPT)}" if power else "", unit(values.attrs)) if each)
+    return f"{values.name} [{inside}]" if inside else str(values.name)
 
 
 def decimals(values: Any) -> int:
-    """How many decimals show three significant digits of what is typical among `values`."""
+    """How many decimals show three significant digits of what is typical among `values`; `POWERS` for the very small and large."""
     sizes = np.abs(np.asarray(values, dtype=float))
     sizes = sizes[np.isfinite(sizes) & (sizes > 0)]
-    return 3 if not sizes.size else int(np.clip(2 - np.floor(np.log10(np.median(sizes))), 0, 3 if np.median(sizes) > 0.01 else 6))
+    if not sizes.size:
+        return 3
+    typical = float(np.median(sizes))
+    if not 1e-4 <= typical < 1e7:
+        return POWERS
+    return int(np.clip(2 - np.floor(np.log10(typical)), 0, 3 if typical > 0.01 else 6))
 
 
 def number(value: float, places: int) -> str:
-    """A number with a real minus sign; a dash where it is undefined."""
-    return f"{value:.{places}f}".replace("-", "−") if np.isfinite(value) else MISSING
+    """A number with a real minus sign, as a power of ten where there are `POWERS` places; a dash where it is undefined."""
+    if not np.isfinite(value):
+        return MISSING
+    if places == POWERS and value:
+        mantissa, exponent = f"{value:.2e}".split("e")
+        return f"{mantissa}×10{str(int(exponent)).translate(_SUPERSCRIPT)}".replace("-", "−")
+    return f"{value:.{places % POWERS}f}".replace("-", "−")
+
+
+def quantity(value: float, places: int, unit: str) -> str:
+    """A number and its unit."""
+    return f"{number(value, places)} {unit}".rstrip()
 
 
 def seconds(value: float) -> str:
@@ -61,27 +80,15 @@ def count(value: float) -> str:
     return f"{int(value):,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
 
 
-def listed(names: list[str]) -> str:
+def counts(values: Array) -> str:
+    """`55`, or `50 to 55` where there are several."""
+    least, most = values.min(), values.max()
+    return count(least) if least == most else f"{count(least)} to {count(most)}"
+
+
+def listed(names: list[str], last: str = "and") -> str:
     """`a, b and c`."""
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
-
-
-def leads(values: xr.DataArray) -> tuple[Array, str]:
-    """Lead times as numbers, and their unit."""
-    if values.dtype.kind != "m":
-        return values.values, str(values.attrs.get("units", "steps"))
-    hours = values.values / np.timedelta64(1, "h")
-    return (hours / 24, "days") if not (hours % 24).any() else (hours, "hours")
-
-
-def short(value: float) -> str:
-    """A lead time without decimals it does not need."""
-    return f"{value:g}"
-
-
-def lead(value: float, unit: str) -> str:
-    """`lead 1 month`, `lead 3 months`."""
-    return f"lead {value:g} {unit.removesuffix('s') if value == 1 else unit}"
+    return f" {last} ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def share(value: float) -> str:
@@ -90,9 +97,12 @@ def share(value: float) -> str:
 
 
 def day(time: np.datetime64, step: np.timedelta64) -> str:
-    """`January 2014`, or `2014-01-31` where steps are shorter than months."""
-    if np.datetime_data(step)[0] not in "YM":
+    """`2014-01-31`, `January 2014` or `2014`, as long as a step is."""
+    unit = np.datetime_data(step)[0]
+    if unit not in "YM":
         return str(time.astype("datetime64[D]"))
+    if unit == "Y" and time == time.astype("datetime64[Y]"):
+        return str(time.astype("datetime64[Y]"))
     names = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December")
     month = time.astype("datetime64[M]").astype(int)
     return f"{names[month % 12]} {1970 + month // 12}"
@@ -100,6 +110,8 @@ def day(time: np.datetime64, step: np.timedelta64) -> str:
 
 def span(period: Period, step: np.timedelta64) -> str:
     """`January 2014 to December 2021`."""
+    if period.first == period.last:
+        return day(period.first, step)
     return f"{day(period.first, step)} to {day(period.last, step)}"
 
 
@@ -118,20 +130,37 @@ def box(region: Region) -> str:
     return f"{south} to {north}, " + " to ".join(f"{abs(each):g}°{'E' if each >= 0 else 'W'}" for each in ends)
 
 
-def place(region: str) -> str:
+def place(run: Run, region: str) -> str:
     """What a region is called in a title."""
-    return "all points" if region == "all" else region
+    if region != "all":
+        return region
+    field = run.study.domain.fields[run.study.target]
+    return "all points" if field.mask.sum() > 1 else "the one point" if field.dims else "the one series"
 
 
 def starts(run: Run, region: str = "all") -> str:
-    """`85 starts`, or `80 to 85 starts` where leads differ."""
+    """`85 starts`, or `80 to 85 starts` where leads or models differ."""
     n = run.scores["n_starts"].sel(region=region).values
-    return f"{count(n.min())} starts" if n.min() == n.max() else f"{count(n.min())} to {count(n.max())} starts"
+    return f"{counts(n)} start{'s' if n.max() != 1 else ''}"
 
 
 def sample(run: Run, region: str = "all") -> str:
     """What stands behind the scores of a region."""
     return f"n = {starts(run, region)}; verifying {span(run.study.test, run.study.data.step)}"
+
+
+def learnt(run: Run) -> str:
+    """What the weights of combinations were learnt from."""
+    period = run.study.validate
+    if period is None:
+        return "not learnt: the study has no validation period"
+    n = len(run.study.starts(period))
+    return f"learnt from n = {count(n)} start{'s' if n != 1 else ''}; verifying {span(period, run.study.data.step)}"
+
+
+def members(run: Run) -> str:
+    """`lim 1, mlp 20`: how many members each model has."""
+    return ", ".join(f"{name} {int(each)}" for name, each in zip(run.scores["model"].values, run.scores["members"].values, strict=True))
 
 
 def failing(phase: str) -> str:

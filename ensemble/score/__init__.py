@@ -1,7 +1,8 @@
 """How good a forecast was: statistics at points, their sums over machines, and scores made of the means."""
 
+from ensemble.score.base import Score
 from ensemble.score.means import Means
-from ensemble.score.scores import SCORES, Score
+from ensemble.score.scores import SCORES
 from ensemble.score.statistics import Statistic, Values
 from ensemble.score.tally import Region, Tally, tally
 

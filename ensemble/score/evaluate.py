@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
+from ensemble.score.base import Score
 from ensemble.score.means import Evidence, Means
-from ensemble.score.scores import Score
 from ensemble.score.statistics import Statistic
 from ensemble.score.tally import Region, Tally
 from ensemble.task import Field
@@ -41,10 +41,22 @@ def evaluate(tally: Tally, scores: Sequence[Score], labels: Labels) -> tuple[xr.
     tables = {each.name: _described(each.table(evidence), each, units) for each in scores}
     drawn = {each.name: (each, each.map(evidence)) for each in scores}
     maps = {name: _described(values, score, units) for name, (score, values) in drawn.items() if values is not None}
-    count = xr.DataArray(tally.count.sum(0), dims=("lead_time", "region"), attrs={"long_name": "number of starts times points counted"})
-    n_starts = xr.DataArray((tally.count > 0).sum(0), dims=("lead_time", "region"), attrs={"long_name": "number of starts counted"})
-    starts = xr.DataArray(tally.starts, dims=("lead_time", *labels.field.dims), attrs={"long_name": "number of starts counted"})
-    return xr.Dataset({**tables, "n": count, "n_starts": n_starts}), xr.Dataset({**maps, "n_starts": starts})
+    tables |= _samples(tally)
+    starts = evidence.points.weight.assign_attrs(long_name="number of starts counted")
+    return xr.Dataset(tables, evidence.regions.sums.drop_vars("init_time").coords), xr.Dataset(
+        {**maps, "n_starts": starts}, evidence.points.sums.coords
+    )
+
+
+def _samples(tally: Tally) -> dict[str, xr.DataArray]:
+    """How much stands behind each score, (model, lead_time, region)."""
+    dims = ("model", "lead_time", "region")
+    counted = {
+        "n": (tally.count.sum(1), "number of starts times points counted"),
+        "n_starts": ((tally.count > 0).sum(1), "number of starts counted"),
+        "n_had": (tally.had.sum(1), "number of starts times points that the model and the truth have"),
+    }
+    return {name: xr.DataArray(values, dims=dims, attrs={"long_name": what, "units": "1"}) for name, (values, what) in counted.items()}
 
 
 def _evidence(tally: Tally, labels: Labels) -> Evidence:
@@ -56,20 +68,22 @@ def _evidence(tally: Tally, labels: Labels) -> Evidence:
         "lead_time": list(labels.lead_times),
     }
     region = {"region": list(labels.regions), "init_time": tally.init_time}
-    by_start = {name: (("model", "init_time", "lead_time", "region"), each) for name, each in tally.by_start.items()}
-    weight = xr.DataArray(tally.weight, dims=("init_time", "lead_time", "region"))
+    dims = ("model", "init_time", "lead_time", "region")
+    by_start = xr.Dataset({name: (dims, each) for name, each in tally.by_start.items()}, {**model, **region})
+    weight = xr.DataArray(tally.weight, dims=dims)
     at_points = {name: (("model", "lead_time", *space), each) for name, each in tally.at_points.items()}
-    starts = xr.DataArray(tally.starts, dims=("lead_time", *space))
+    starts = xr.DataArray(tally.starts, dims=("model", "lead_time", *space))
     inside = np.stack([each.mask(labels.field) * labels.field.area for each in labels.regions.values()])
     area = inside / inside.reshape(len(inside), -1).sum(1).reshape(-1, *[1] * len(space))
     return Evidence(
-        Means(xr.Dataset(by_start, {**model, **region}), weight),
+        Means(by_start, weight),
         Means(xr.Dataset(at_points, {**model, **dict(labels.field.coords)}), starts),
         xr.DataArray(area, dims=("region", *space), coords={"region": list(labels.regions)}),
     )
 
 
 def _described(values: xr.DataArray, score: Score, units: str) -> xr.DataArray:
-    unit = {0: "1", 1: units}.get(score.power, f"{units}{score.power}")
+    whole = units if " " not in units and "/" not in units else f"({units})"
+    unit = {0: "1", 1: units}.get(score.power, f"{whole}{score.power}")
     difference = {"units_metadata": "temperature: difference"} if score.power == 1 and units in CELSIUS else {}  # CF 1.11, section 3.1.2
     return values.assign_attrs(long_name=score.long_name, units=unit, best=score.best, **difference)

@@ -13,7 +13,7 @@ from ensemble.score.statistics import Statistic
 class Means:
     """Means over one way of adding up; a score that is a function of means works on regions and on points alike.
 
-    `sums` (model, [init_time,] lead_time, region or points) per statistic, and the `weight` behind them.
+    `sums` (model, [init_time,] lead_time, region or points) per statistic, and the `weight` behind them, of the same shape.
     """
 
     sums: xr.Dataset
@@ -29,6 +29,12 @@ class Means:
         """The mean of each start over area (model, init_time, lead_time, region)."""
         return self.sums[statistic.name] / self.weight.where(self.weight > 0)
 
+    def over_starts(self, of_start: xr.DataArray) -> xr.DataArray:
+        """(model, init_time, lead_time, region) -> (model, lead_time, region): the mean over the starts that counted."""
+        counted = self.weight > 0
+        starts = counted.sum("init_time")
+        return of_start.where(counted, 0.0).sum("init_time", skipna=False) / starts.where(starts > 0)
+
 
 @dataclass(frozen=True)
 class Evidence:
@@ -39,6 +45,7 @@ class Evidence:
     area: xr.DataArray  # (region, ...): weights of the points of each region, adding up to one
 
     def over_area(self, at_points: xr.DataArray) -> xr.DataArray:
-        """(..., points) -> (..., region): the area mean of what was made at each point."""
+        """(..., points) -> (..., region): the area mean of what was made at each point, over the points where anything was."""
         space = [dim for dim in self.area.dims if dim != "region"]
-        return (at_points.fillna(0.0) * self.area).sum(space).where(at_points.notnull().any(space))
+        area = (at_points.notnull() * self.area).sum(space)
+        return (at_points.fillna(0.0) * self.area).sum(space) / area.where(area > 0)

@@ -6,67 +6,25 @@ at each point, says how its table is made and has no map unless it gives one.
 
 from __future__ import annotations
 
-import abc
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 import xarray as xr
 
+from ensemble.score.base import PointScore, Score, root
 from ensemble.score.means import Evidence, Means
+from ensemble.score.members import Crps, Spread, StandardCrps
 from ensemble.score.statistics import (
     AbsoluteError,
     Error,
-    FairCrps,
     Forecast,
     Product,
     SquaredError,
     SquaredForecast,
     SquaredTruth,
-    Statistic,
     Truth,
-    Variance,
 )
-
-
-class Score(abc.ABC):
-    """A number that says how good a forecast was."""
-
-    name: ClassVar[str]
-    long_name: ClassVar[str]
-    statistics: ClassVar[tuple[Statistic, ...]]
-    power: ClassVar[int] = 0  # of the variable's unit
-    best: ClassVar[str] = "low"  # or "high", or "zero": which value is the best one
-
-    @abc.abstractmethod
-    def table(self, evidence: Evidence) -> xr.DataArray:
-        """(model, lead_time, region)."""
-
-    def map(self, evidence: Evidence) -> xr.DataArray | None:
-        """(model, lead_time, ...), where the score has a meaning at a point."""
-        del evidence
-        return None
-
-
-class PointScore(Score):
-    """A score that is a function of means, whatever they are taken over."""
-
-    @abc.abstractmethod
-    def of(self, means: Means) -> xr.DataArray:
-        """(model, lead_time, ...)."""
-
-    def table(self, evidence: Evidence) -> xr.DataArray:
-        return self.of(evidence.regions)
-
-    def map(self, evidence: Evidence) -> xr.DataArray | None:
-        return self.of(evidence.points)
-
-
-def root(mean: xr.DataArray) -> xr.DataArray:
-    """The square root, of a mean that rounding may have moved below zero."""
-    clipped = mean.clip(min=0)
-    return clipped.copy(data=np.sqrt(clipped.values))
 
 
 @dataclass(frozen=True)
@@ -138,6 +96,7 @@ class Acc(Score):
     Undefined (NaN) where a forecast does not vary in space. Wilks (2011), eq. 8.65; WMO-No. 485, appendix 2.2.34.
     """
 
+    of_anomalies = True
     name = "acc"
     long_name = "centred anomaly correlation in space, averaged over starts"
     statistics = (Forecast(), Truth(), SquaredForecast(), SquaredTruth(), Product())
@@ -145,13 +104,14 @@ class Acc(Score):
 
     def table(self, evidence: Evidence) -> xr.DataArray:
         f, t, ff, tt, ft = (evidence.regions.of_start(each) for each in self.statistics)
-        return _correlation(f, t, ff, tt, ft).mean("init_time", skipna=False)
+        return evidence.regions.over_starts(_correlation(f, t, ff, tt, ft))
 
 
 @dataclass(frozen=True)
 class IndexCorrelation(Score):
     """Correlation in time of each region's mean. Undefined (NaN) where a forecast does not vary in time."""
 
+    of_anomalies = True
     name = "index_correlation"
     long_name = "correlation in time of the region's mean"
     statistics = (Forecast(), Truth())
@@ -159,7 +119,7 @@ class IndexCorrelation(Score):
 
     def table(self, evidence: Evidence) -> xr.DataArray:
         f, t = (evidence.regions.of_start(each) for each in self.statistics)
-        means = [each.mean("init_time", skipna=False) for each in (f, t, f**2, t**2, f * t)]
+        means = [evidence.regions.over_starts(each) for each in (f, t, f**2, t**2, f * t)]
         return _correlation(*means)
 
 
@@ -177,38 +137,14 @@ class Msss(PointScore):
     statistics = (SquaredError(),)
     best = "high"
 
+    def possible(self, models: Collection[str]) -> bool:
+        return any(reference in models for reference in self.references)
+
     def of(self, means: Means) -> xr.DataArray:
         mse = means[SquaredError()]
         present = [each for each in self.references if each in mse["model"].values]
         reference = mse.sel(model=present).rename(model="reference").reset_coords(drop=True)
         return 1 - mse / reference.where(reference > 0)
-
-
-@dataclass(frozen=True)
-class Crps(PointScore):
-    """Fair continuous ranked probability score; NaN for models without members. Ferro (2014), doi 10.1002/qj.2270."""
-
-    name = "crps"
-    long_name = "fair continuous ranked probability score (models with members)"
-    statistics = (FairCrps(),)
-    power = 1
-
-    def of(self, means: Means) -> xr.DataArray:
-        return means[FairCrps()]
-
-
-@dataclass(frozen=True)
-class Spread(PointScore):
-    """Root of the mean variance of the members; NaN for models without. Fortin et al. (2014), doi 10.1175/JHM-D-14-0008.1."""
-
-    name = "spread"
-    long_name = "root of the mean variance of the members (models with members)"
-    statistics = (Variance(),)
-    power = 1
-    best = "neither"
-
-    def of(self, means: Means) -> xr.DataArray:
-        return root(means[Variance()])
 
 
 def _correlation(f: xr.DataArray, t: xr.DataArray, ff: xr.DataArray, tt: xr.DataArray, ft: xr.DataArray) -> xr.DataArray:
@@ -219,4 +155,5 @@ def _correlation(f: xr.DataArray, t: xr.DataArray, ff: xr.DataArray, tt: xr.Data
     return (ft - f * t) / product.copy(data=np.sqrt(product.values))
 
 
-SCORES: Mapping[str, type[Score]] = {each.name: each for each in (Rmse, Mae, Bias, CentredRmse, Acc, IndexCorrelation, Msss, Crps, Spread)}
+_ALL = (Rmse, Mae, Bias, CentredRmse, Acc, IndexCorrelation, Msss, Crps, StandardCrps, Spread)
+SCORES: Mapping[str, type[Score]] = {each.name: each for each in _ALL}

@@ -13,14 +13,27 @@ from ensemble.task import Array
 
 @dataclass(frozen=True)
 class Values:
-    """Anomalies of one model's forecasts and of the truth, NaN where a point does not count.
+    """One model's forecasts and the truth, NaN where a point does not count, and the `normal` that both are counted from.
 
-    `members` (init_time, lead_time, member, ...), with a single member where the forecast is single-valued, and
-    `truth` (init_time, lead_time, ...), both in double precision.
+    `members` (init_time, lead_time, member, ...), with a single member where the forecast is single-valued, `truth` and `normal`
+    (init_time, lead_time, ...), all in double precision.
     """
 
     members: Array
     truth: Array
+    normal: Array | None = None
+
+    def anomalies(self, starts: slice) -> Values:
+        """Of some of the starts, counted from the normal."""
+        members, truth = self.members[starts], self.truth[starts]
+        if self.normal is None:
+            return Values(members, truth)
+        normal = self.normal[starts]
+        return Values(members - normal[:, :, None], truth - normal)
+
+    def has(self) -> Array:
+        """(init_time, lead_time, ...): where every member has a value."""
+        return np.asarray(np.isfinite(self.members).all(2))
 
     @cached_property
     def forecast(self) -> Array:
@@ -125,18 +138,39 @@ class Variance(Statistic):
 
 
 @dataclass(frozen=True)
+class EnsembleCrps(Statistic):
+    """Continuous ranked probability score of the distribution that m members are [unit of the variable].
+
+    mean |x - y| - sum_ij |x_i - x_j| / (2 m^2). Hersbach (2000), eq. 21.
+    """
+
+    def at(self, values: Values) -> Array:
+        return _absolute(values) - _apart(values, values.members.shape[2] ** 2)
+
+
+@dataclass(frozen=True)
 class FairCrps(Statistic):
     """Fair continuous ranked probability score of m members [unit of the variable].
 
-    mean |x - y| - sum_ij |x_i - x_j| / (2 m (m - 1)), the double sum by sorting. Ferro (2014), doi 10.1002/qj.2270.
+    mean |x - y| - sum_ij |x_i - x_j| / (2 m (m - 1)). Ferro (2014), doi 10.1002/qj.2270.
     """
 
     members = 2
 
     def at(self, values: Values) -> Array:
         m = values.members.shape[2]
-        ordered = np.sort(values.members, axis=2)
-        weights = (2 * np.arange(1, m + 1) - m - 1) / (m * (m - 1))
-        apart = np.tensordot(ordered, weights, axes=(2, 0))
-        crps: Array = np.abs(values.members - values.truth[:, :, None]).mean(2) - apart
-        return crps
+        return _absolute(values) - _apart(values, m * (m - 1))
+
+
+def _absolute(values: Values) -> Array:
+    """Mean over the members of |x - y|."""
+    mean: Array = np.abs(values.members - values.truth[:, :, None]).mean(2)
+    return mean
+
+
+def _apart(values: Values, pairs: int) -> Array:
+    """sum_ij |x_i - x_j| / (2 pairs), the double sum by sorting."""
+    m = values.members.shape[2]
+    weights = (2 * np.arange(1, m + 1) - m - 1) / pairs
+    apart: Array = np.tensordot(np.sort(values.members, axis=2), weights, axes=(2, 0))
+    return apart

@@ -6,13 +6,15 @@ else of a forecast crosses machines on its way to a score.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ensemble.score.statistics import Statistic, Values
 from ensemble.task import Array, Field
+
+CACHE = 2**20  # bytes of forecasts that statistics are made of at a time
 
 
 @dataclass(frozen=True)
@@ -24,37 +26,37 @@ class Region:
 
     def mask(self, field: Field) -> Array:
         """Which points of a grid lie in the box and carry data; a field without a grid is taken whole."""
-        mask = field.mask.copy()
-        if "latitude" in field.coords:
-            inside = (field.coords["latitude"] >= self.latitude[0]) & (field.coords["latitude"] <= self.latitude[1])
-            mask &= _along(field, "latitude", inside)
-        if "longitude" in field.coords and self.longitude[1] - self.longitude[0] < 360:
+        mask, latitude, longitude = field.mask.copy(), field.where("latitude"), field.where("longitude")
+        if latitude is not None:
+            mask &= (latitude >= self.latitude[0]) & (latitude <= self.latitude[1])
+        if longitude is not None and self.longitude[1] - self.longitude[0] < 360:
             west, width = self.longitude[0], (self.longitude[1] - self.longitude[0]) % 360
-            mask &= _along(field, "longitude", (field.coords["longitude"] - west) % 360 <= width)
+            mask &= (longitude - west) % 360 <= width
         return mask
-
-
-def _along(field: Field, dim: str, values: Array) -> Array:
-    return values.reshape([-1 if each == dim else 1 for each in field.dims])
 
 
 @dataclass(frozen=True)
 class Tally:
-    """Weighted sums of `statistic -> values` and their weights."""
+    """Weighted sums of `statistic -> values`, what they were taken over, and what each model had on its own."""
 
     init_time: Array  # (init_time,)
     by_start: Mapping[str, Array]  # (model, init_time, lead_time, region)
-    weight: Array  # (init_time, lead_time, region): area that counted
-    count: Array  # (init_time, lead_time, region): points that counted
+    weight: Array  # (model, init_time, lead_time, region): area that counted
+    count: Array  # the same shape: points that counted
+    had: Array  # the same shape: points that the model and the truth have, whatever the others lack
     at_points: Mapping[str, Array]  # (model, lead_time, ...)
-    starts: Array  # (lead_time, ...): starts that counted
+    starts: Array  # (model, lead_time, ...): starts that counted
 
     def __add__(self, other: Tally) -> Tally:
+        def after(mine: Array, others: Array) -> Array:
+            return np.concatenate([mine, others], axis=1)
+
         return Tally(
             np.concatenate([self.init_time, other.init_time]),
-            {name: np.concatenate([each, other.by_start[name]], axis=1) for name, each in self.by_start.items()},
-            np.concatenate([self.weight, other.weight]),
-            np.concatenate([self.count, other.count]),
+            {name: after(each, other.by_start[name]) for name, each in self.by_start.items()},
+            after(self.weight, other.weight),
+            after(self.count, other.count),
+            after(self.had, other.had),
             {name: each + other.at_points[name] for name, each in self.at_points.items()},
             self.starts + other.starts,
         )
@@ -63,32 +65,68 @@ class Tally:
         """The same of some of the models."""
         index = list(models)
         by_start = {name: each[index] for name, each in self.by_start.items()}
-        return replace(self, by_start=by_start, at_points={name: each[index] for name, each in self.at_points.items()})
+        at_points = {name: each[index] for name, each in self.at_points.items()}
+        rest = {name: getattr(self, name)[index] for name in ("weight", "count", "had", "starts")}
+        return replace(self, by_start=by_start, at_points=at_points, **rest)
 
 
 def tally(
-    init_time: Array, models: Sequence[Values], field: Field, regions: Mapping[str, Region], statistics: Sequence[Statistic]
+    init_time: Array,
+    models: Sequence[Values],
+    field: Field,
+    regions: Mapping[str, Region],
+    statistics: Sequence[Statistic],
+    *,
+    common: bool = True,
 ) -> Tally:
-    """The sums of one chunk; every model is counted on the same starts and points, those that all of them and the truth have."""
-    valid = np.isfinite(models[0].truth) & field.mask
-    for values in models:
-        valid &= np.isfinite(values.forecast)
+    """The sums of one chunk.
+
+    With `common` every model is counted on the same starts and points, those that all of them and the truth have; without,
+    each on those that it has itself.
+    """
+    true = np.isfinite(models[0].truth) & field.mask
+    own = [true & values.has() for values in models]
+    valid = [np.logical_and.reduce(own)] * len(own) if common else own
     inside = np.stack([region.mask(field).ravel() for region in regions.values()])
     weights = (inside * field.area.ravel()).T
-    flat = valid.reshape(*valid.shape[:2], -1)
-    points: dict[str, list[Array]] = {each.name: [] for each in statistics}
-    starts: dict[str, list[Array]] = {each.name: [] for each in statistics}
-    for values in models:
-        for each in statistics:
-            at = each.at(values) if values.members.shape[2] >= each.members else np.full(valid.shape, np.nan)
-            at = np.where(valid, at, 0.0)
-            points[each.name].append(at.sum(0))
-            starts[each.name].append(at.reshape(flat.shape) @ weights)
+    sums = [_summed(values, counts, statistics, weights) for values, counts in zip(models, valid, strict=True)]
+    whole = inside.T.astype(np.int64)
     return Tally(
         init_time,
-        {name: np.stack(each) for name, each in starts.items()},
-        flat.astype(float) @ weights,
-        flat.astype(np.int64) @ inside.T.astype(np.int64),
-        {name: np.stack(each) for name, each in points.items()},
-        valid.sum(0),
+        {each.name: np.stack([starts[each.name] for starts, _ in sums]) for each in statistics},
+        _once(valid, lambda counts: _flat(counts).astype(float) @ weights),
+        _once(valid, lambda counts: _flat(counts).astype(np.int64) @ whole),
+        _once(own, lambda counts: _flat(counts).astype(np.int64) @ whole),
+        {each.name: np.stack([points[each.name] for _, points in sums]) for each in statistics},
+        _once(valid, lambda counts: counts.sum(0)),
     )
+
+
+def _summed(values: Values, counts: Array, statistics: Sequence[Statistic], weights: Array) -> tuple[dict[str, Array], dict[str, Array]]:
+    """The sums of one model over area, by start, and over starts, by point; a block of starts at a time, that the cache holds."""
+    together = max(1, CACHE // max(1, values.members[:1].nbytes))
+    starts: dict[str, list[Array]] = {each.name: [] for each in statistics}
+    points = {each.name: np.zeros(counts.shape[1:]) for each in statistics}
+    for first in range(0, len(counts), together):
+        block = slice(first, first + together)
+        part, counted = values.anomalies(block), counts[block]
+        for each in statistics:
+            defined = part.members.shape[2] >= each.members
+            at = np.where(counted, each.at(part) if defined else np.nan, 0.0)
+            points[each.name] += at.sum(0)
+            starts[each.name].append(_flat(at) @ weights)
+    return {name: np.concatenate(each) for name, each in starts.items()}, points
+
+
+def _flat(values: Array) -> Array:
+    """(init_time, lead_time, ...) -> (init_time, lead_time, points)."""
+    return values.reshape(*values.shape[:2], -1)
+
+
+def _once(masks: Sequence[Array], function: Callable[[Array], Array]) -> Array:
+    """`function` of each mask, (model, ...); of masks that are the same it is taken once."""
+    made: list[Array] = []
+    for i, mask in enumerate(masks):
+        same = next((j for j in range(i) if masks[j] is mask or np.array_equal(masks[j], mask)), None)
+        made.append(function(mask) if same is None else made[same])
+    return np.stack(made)

@@ -18,14 +18,14 @@ import xarray as xr
 from ensemble.chunk import Chunk, known_ahead, windows
 from ensemble.execute import Serial
 from ensemble.fitting import fit
+from ensemble.hindcast import checked
 from ensemble.model import Model
 from ensemble.prepare import chunk_of, record
 from ensemble.study import Study
 from ensemble.sums import tree_map
-from ensemble.task import Array, Source, Times, shift
+from ensemble.task import Array, Period, Source, Times, shift
 from ensemble.testing.sea import Changed, basin_study
 from ensemble.testing.watched import Watched
-from ensemble.units import checked
 
 STARTS = 6
 
@@ -42,6 +42,11 @@ class Trial:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "settings", settings_of(self.given))
+
+    @property
+    def train(self) -> Period:
+        assert self.study.train is not None, "a trial needs a training period"
+        return self.study.train
 
     @property
     def given(self) -> Model[Any, Any]:
@@ -67,7 +72,7 @@ class Trial:
 
     def chunks(self, shards: int = 1, source: Source | None = None) -> list[Chunk]:
         study = self.study
-        return [chunk_of(source or study.data, study.domain, study.train, shards, i, study.history).fresh() for i in range(shards)]
+        return [chunk_of(source or study.data, study.domain, self.train, shards, i, study.history).fresh() for i in range(shards)]
 
     def fit(self, shards: int = 1, source: Source | None = None) -> Any:
         return fit(self.model, [[chunk] for chunk in self.chunks(shards, source)], self.study.domain, Serial(), self.study.seed)
@@ -75,7 +80,7 @@ class Trial:
     def known(self, starts: Times, source: Source | None = None) -> tuple[xr.Dataset, xr.Dataset]:
         """The initial states and the forcing of `STARTS` starts; the last one is repeated where there are fewer."""
         study, padded = self.study, np.concatenate([starts, np.repeat(starts[-1:], STARTS - len(starts))])
-        past = record(source or study.data, study.target, study.data.times[0], shift(self.starts[-1:], -1, study.data.step)[0])
+        past = record(source or study.data, (study.target,), study.data.times[0], shift(self.starts[-1:], -1, study.data.step)[0])
         return windows(past, study.domain, padded, self.model.history), known_ahead(study.domain, padded, study.lead_times)
 
     def forecast(self, state: Any, starts: Times, source: Source | None = None) -> Array:
@@ -150,7 +155,7 @@ def a_state_is_plain(trial: Trial) -> None:
 
 def shards_move_last_digits_only(trial: Trial) -> None:
     """How the data are cut is no part of the model."""
-    spread = float(trial.study.data.read(trial.study.train.times(trial.study.data.step))[trial.study.target].std("time").mean())
+    spread = float(trial.study.data.read(trial.train.times(trial.study.data.step))[trial.study.target].std("time").mean())
     for shards in trial.shards:
         moved = np.nanmax(np.abs(trial.forecast(trial.fit(shards), trial.starts) - trial.made)) / spread
         assert moved <= trial.tolerance, (
@@ -174,7 +179,7 @@ def the_future_is_unknown(trial: Trial) -> None:
         made = trial.forecast(trial.state, trial.starts, Changed(trial.study.data, trial.starts[k]))
         same = np.allclose(made[: k + 1], trial.made[: k + 1], rtol=1e-5, atol=1e-6, equal_nan=True)
         assert same, f"what happened after {trial.starts[k]} changes a forecast that was issued by then"
-    after = shift([trial.study.train.last], 1, trial.study.data.step)[0]
+    after = shift([trial.train.last], 1, trial.study.data.step)[0]
     state = trial.fit(source=Changed(trial.study.data, after))
     assert same_bits(trial.made, trial.forecast(state, trial.starts)), "what happened after the training period changes what is learnt"
 

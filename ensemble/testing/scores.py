@@ -59,7 +59,7 @@ def _forecasts() -> tuple[Domain, Array, Mapping[str, Array]]:
 
 def _evaluated(score: Score, domain: Domain, truth: Array, models: Mapping[str, Array], pieces: int) -> tuple[xr.Dataset, xr.Dataset]:
     field, statistics = domain.fields["sst"], statistics_of([score])
-    init_time = np.datetime64("2009-01", "ns") + np.arange(len(truth)) * np.timedelta64(1, "D")
+    init_time = np.datetime64("2009-01", "s") + np.arange(len(truth)) * np.timedelta64(1, "D")
     sums = []
     for index in np.array_split(np.arange(len(truth)), pieces):
         values = [Values(each[index], truth[index]) for each in models.values()]

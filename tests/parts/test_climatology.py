@@ -39,7 +39,7 @@ def test_anomalies_have_no_mean_in_any_month_and_come_back_as_they_were() -> Non
 
 def test_a_forecast_gets_back_the_month_that_it_verifies_in() -> None:
     state = {"sst": np.arange(12.0)[:, None, None] * np.ones((6, 8))}
-    valid = np.array([["2009-12-01", "2010-01-01"]], "datetime64[ns]")
+    valid = np.array([["2009-12-01", "2010-01-01"]], "datetime64[s]")
     forecast = xr.Dataset(
         {"sst": (("init_time", "lead_time", "latitude", "longitude"), np.full((1, 2, 6, 8), 0.5))},
         coords={"valid_time": (("init_time", "lead_time"), valid)},
@@ -51,6 +51,6 @@ def test_a_forecast_gets_back_the_month_that_it_verifies_in() -> None:
 
 
 def test_a_month_that_was_never_seen_is_named() -> None:
-    short = Period(STUDY.train.first, np.datetime64("2001-08-01", "ns"))
+    short = Period(STUDY.train.first, np.datetime64("2001-08-01", "s"))
     with pytest.raises(ValueError, match="holds no month 9, 10, 11, 12"):
         fit(Climatology(), [chunks(train=short)], STUDY.domain, Serial(), 0)

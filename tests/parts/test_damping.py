@@ -66,7 +66,7 @@ def test_an_anomaly_neither_grows_nor_turns() -> None:
 
 def test_a_forecast_is_the_share_of_its_start_month_and_lead_times_the_last_value() -> None:
     state = Damped(np.array([1, 2, 3]), np.arange(36.0).reshape(12, 3, 1))
-    starts = np.array(["2009-01-01", "2009-03-01"], "datetime64[ns]")
+    starts = np.array(["2009-01-01", "2009-03-01"], "datetime64[s]")
     initial = xr.Dataset({"x": (("init_time", "lag", "point"), np.array([[[9.0], [1.0]], [[9.0], [2.0]]]))}, {"init_time": starts})
     made = Damping().forecast(state, initial, np.array([1, 3]), xr.Dataset(), 0)["x"]
     assert made.dims == ("init_time", "lead_time", "point")

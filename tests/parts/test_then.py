@@ -11,11 +11,11 @@ from ensemble import Learner, Learnt, Model, Sum, Transform
 from ensemble.chunk import Chunk, known_ahead, windows
 from ensemble.execute import Serial
 from ensemble.fitting import fit
+from ensemble.hindcast import checked
 from ensemble.parts import Climatology, Correction, Damping, Eof, RunningNormal, Then, beside
 from ensemble.task import Array, Domain, Times
 from ensemble.testing import basin_study
 from ensemble.testing.models import Trial
-from ensemble.units import checked
 
 STUDY = basin_study(model=Damping())
 CHUNK = Trial(STUDY).chunks()[0]

@@ -124,13 +124,13 @@ class Altered(ens.Source):
 
 def test_what_is_no_dataclass_is_saved_all_the_same(tmp_path: Path) -> None:
     study = ens.read_recipe("enso_small", only=["persistence"], settings=["combine=[]"])
-    altered = replace(study, data=Altered(study.data, np.datetime64("2021-12-01", "ns")))
+    altered = replace(study, data=Altered(study.data, np.datetime64("2021-12-01", "s")))
     ens.run(altered, workers=0, show=False, out=tmp_path / "out")
     assert (tmp_path / "out" / "run.json").exists()
 
 
 def test_changing_the_truth_after_t_changes_no_forecast_issued_at_t() -> None:
-    since = np.datetime64("2019-03-01", "ns")
+    since = np.datetime64("2019-03-01", "s")
     study = ens.read_recipe("enso_small", settings=["models.mlp.rounds=3"])
     runs = []
     for data in (study.data, Altered(study.data, since)):

@@ -15,10 +15,11 @@ import xarray as xr
 
 from ensemble import Model, Period, Source, Times, load
 from ensemble.execute import Done
+from ensemble.hindcast import Problem, forecast, verifying
 from ensemble.plugins import definition
-from ensemble.prepare import domain_of
+from ensemble.prepare import domain_of, survey
 from ensemble.task import Array, shift
-from ensemble.units import Problem, fit_model, forecast, verifying
+from ensemble.units import fit_model
 
 L = np.array([[-0.1, 0.25, 0.0], [-0.05, -0.15, 0.3], [0.0, 0.0, -0.3]])
 Q = np.diag([0.2, 0.1, 0.3])
@@ -59,7 +60,15 @@ class Process(Source):
 def problem() -> Problem:
     source = Process()
     train = Period(source.times[0], source.times[DAYS // 2 - 1])
-    return Problem(source, domain_of(source, "x", LEADS, train), train, shards=4, history=1, size=DAYS // 2 - 20, seed=0)
+    return Problem(
+        source,
+        domain_of(survey(source, ("x",), source.times), source.step, LEADS, train, "refuse"),
+        train,
+        shards=4,
+        history=1,
+        size=DAYS // 2 - 20,
+        seed=0,
+    )
 
 
 def fitted(problem: Problem, window: int | None) -> tuple[Model, Done]:  # type: ignore[type-arg]

@@ -1,0 +1,1 @@
+"""Many files as one record, read in blocks that are kept."""

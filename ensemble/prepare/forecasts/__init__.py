@@ -1,0 +1,1 @@
+"""Forecast files of any layout, as one table of starts and leads."""

@@ -1,0 +1,1 @@
+"""Grids and places: order, conventions, sameness, regridding."""

@@ -1,0 +1,1 @@
+"""Dates, steps and intervals of any calendar."""
