@@ -64,7 +64,7 @@ def forecast(problem: Problem, model: Model[Any, Any], state: Done[Any], init_ti
 
 def mean_forecast(problem: Problem, model: Model[Any, Any], state: Done[Any], init_time: Times) -> xr.DataArray:
     """As `forecast`, of the mean of the members alone: all that combinations learn from, and a fraction of what travels."""
-    return forecast(problem, model, state, init_time).mean("member", skipna=False, keepdims=True, dtype=float)
+    return forecast(problem, model, state, init_time).mean("member", skipna=False, keepdims=True)
 
 
 def _made(problem: Problem, model: Model[Any, Any], state: Any, init_time: Times) -> xr.DataArray:
@@ -116,7 +116,7 @@ def checked(made: xr.Dataset, domain: Domain, init_time: Times, *, gaps: bool = 
         where = np.argwhere(bad)[0]
         first = f"the first in the forecast issued {init_time[where[0]]} at lead {leads[where[1]]}"
         raise ValueError(f"{bad.sum()} values are not finite, {first}")
-    whole = np.where(field.mask, values.values, np.nan)
+    whole = np.where(field.mask, values.values, np.float64(np.nan))  # in double precision, whatever the model works in
     return xr.DataArray(whole, dims=dims, coords={"init_time": init_time, "lead_time": leads, "member": values["member"].values})
 
 

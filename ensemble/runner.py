@@ -6,7 +6,6 @@ of them is collected in a `Run`.
 
 from __future__ import annotations
 
-import importlib
 import logging
 import time
 import uuid
@@ -141,8 +140,6 @@ def run(
             for note in study.notes:
                 log.info("data: %s", note)
             todo = plan(study, keep_forecasts=keep_forecasts)
-            if out is not None:
-                beside.submit(importlib.import_module, "ensemble.report")  # while the workers work
             with progress(todo.units, show=show, dashboard=None if connection is None else connection.dashboard_link) as watcher:
                 outcomes = dispatcher.run(todo.units, watcher)
             count = 1 if connection is None else len(connection.scheduler_info(n_workers=-1)["workers"])

@@ -134,7 +134,7 @@ def normals(problem: Problem, climatology: Done[Any] | None, init_time: Times) -
 def combined(domain: Domain, weighted: Weighted, made: Mapping[str, Array]) -> Array:
     """What a combination makes of forecasts (init_time, lead_time, member, ...): one with a single member."""
     dims = ("model", "init_time", "lead_time", *domain.fields[domain.target].dims)
-    stacked = xr.DataArray(np.stack([made[name].mean(2, dtype=float) for name in weighted.models]), dims=dims)
+    stacked = xr.DataArray(np.stack([made[name].mean(2) for name in weighted.models]), dims=dims)
     return weighted.rule.combine(weighted.state, side_by_side(domain, weighted.models), stacked).values[:, :, None]
 
 

@@ -62,7 +62,7 @@ def _show(run: ens.Run) -> None:
         print(f"{samples.counted(run)} The ranking compares different samples.")
     for failure in run.failures:
         print(f"failed: {failure.model} in {failure.phase}: {failure}")
-    print(f"{run.seconds:.0f} s on {run.workers} workers; report: {run.folder and run.folder / 'report.html'}")
+    print(f"{run.seconds:.0f} s on {run.workers} workers" + (f"; report: {run.folder / 'report.html'}" if run.folder else ""))
 
 
 def _ranking(run: ens.Run) -> tuple[str, Table]:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ensemble import Run
+import ensemble as ens
 from ensemble.cli.run import _show
 from ensemble.errors import InputError
 
@@ -55,7 +55,7 @@ def score(
         raise typer.Exit(3)
 
 
-def _alone(run: Run) -> str:
+def _alone(run: ens.Run) -> str:
     """How many starts each model has by itself, where these are not those that all of them were counted on."""
     had, counted = (run.scores[name].isel(lead_time=0, region=0) for name in ("n_starts_had", "n_starts"))
     if bool((had == counted).all()):

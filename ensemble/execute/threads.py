@@ -24,11 +24,12 @@ from threadpoolctl import ThreadpoolController
 
 ONE_THREAD = dict.fromkeys(("NPROC", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
 # Dask has glibc give every freed array back at once, and each new one then costs a page fault per 4 KiB; a third of the time of
-# a run went there. A worker may keep 256 MiB, and asks for large pages where the system has them: Linux and glibc alone read
-# these, as a process starts, before Python could set them.
+# a run went there. A worker may keep 256 MiB, takes no block however large from the system by itself (those go back at once too;
+# a fifth of the time of a neural fit), and asks for large pages where the system has them: Linux and glibc alone read these, as a
+# process starts, before Python could set them.
 KEEP_MEMORY = {
     "MALLOC_TRIM_THRESHOLD_": str(2**28),
-    "MALLOC_MMAP_THRESHOLD_": str(2**25),
+    "MALLOC_MMAP_MAX_": "0",
     "MALLOC_ARENA_MAX": os.environ.get("MALLOC_ARENA_MAX", "1"),
     "GLIBC_TUNABLES": os.environ.get("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1"),
 }

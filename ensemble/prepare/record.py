@@ -32,7 +32,7 @@ def _memory() -> float:
 
 
 def record(source: Source, names: tuple[str, ...], first: np.datetime64, last: np.datetime64) -> xr.Dataset:
-    """The canonical record of variables from `first` to `last`, read once per process whatever the number of models, while there is room."""
+    """The canonical record of variables from `first` to `last`, read once per process for all models, while there is room."""
     kept, key = _kept(), (source, source.digest, names, first, last)
     try:
         return kept[key]

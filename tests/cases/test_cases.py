@@ -319,7 +319,8 @@ def test_22_a_script_without_a_main_guard_stops_with_one_message(tmp_path: Path)
     files = case("22").make(tmp_path)
     script = files["script_without_guard"]
     out = str(files["output_folder_to_use"])
-    text = f"import ensemble\nrun = ensemble.run('enso_small', only=['persistence', 'damped_persistence'], workers=2, out={out!r})\nprint(len(run.failures))\n"
+    call = f"ensemble.run('enso_small', only=['persistence', 'damped_persistence'], workers=2, out={out!r})"
+    text = f"import ensemble\nrun = {call}\nprint(len(run.failures))\n"
     script.write_text(text, encoding="utf-8")
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=120, check=False)
     if done.returncode == 0:

@@ -13,7 +13,7 @@ from ensemble.errors import InputError, RunError
 from ensemble.scoring import score_files
 from tests.front.manner import PLAIN, agree, but, world, written
 
-ODD = ["a b", "été", "100%", "run#1", "per%20cent", "q=1", "[x]", "a*b", "tab\tin", "日本", "it's", 'say "x"', "semi;colon", "$HOME", "~"]
+ODD = ["a b", "été 100%", "run#1", "per%20cent", "q=1", "[x]", "a*b", "日本", "it's; $HOME"]
 
 
 def shell(*words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:

@@ -14,8 +14,12 @@ from ensemble.errors import InputError
 from tests.front.manner import CALENDARS, PLAIN, STAMPS, Manner, agree, but, compared, counted, edges, score, value, world, written
 
 SINCE = (
-    "days since 1850-01-01", "hours since 1900-01-01 00:00:00", "days since 2101-01-01", "minutes since 1970-1-1", "seconds since 2000-01-01",
-)  # fmt: skip
+    "days since 1850-01-01",
+    "hours since 1900-01-01 00:00:00",
+    "days since 2101-01-01",
+    "minutes since 1970-1-1",
+    "seconds since 2000-01-01",
+)
 NAMES = (("time", "lat", "lon"), ("T", "Y", "X"), ("time_counter", "latitude", "longitude"), ("t", "nav_lat", "nav_lon"))
 MANNERS = st.builds(
     Manner,
@@ -32,7 +36,7 @@ MANNERS = st.builds(
     single=st.booleans(),
     kelvin=st.booleans(),
 )
-few = settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+few = settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @few
@@ -61,8 +65,7 @@ def test_years_far_away(year: int, calendar: str, tmp_path: Path) -> None:
     agree(found, of)
 
 
-@pytest.mark.parametrize("calendar", ["360_day", "360", "standard"])
-@pytest.mark.parametrize("stamp", ["first", "middle"])
+@pytest.mark.parametrize(("calendar", "stamp"), [("360_day", "first"), ("360", "middle"), ("standard", "middle"), ("standard", "first")])
 def test_months_since(calendar: str, stamp: str, tmp_path: Path) -> None:
     of = world()
     agree(compared(tmp_path, of, PLAIN, but(PLAIN, calendar=calendar, units="months since 1960-01-01", stamp=stamp)), of)
@@ -86,7 +89,7 @@ def test_bounds_that_contradict_their_stamps_are_refused(tmp_path: Path) -> None
         score(tmp_path, truth, model=model)
 
 
-@pytest.mark.parametrize("found", ["degC", "C", "Celsius", "deg_C", "degrees_Celsius", "°C", "K", "kelvin", "degK"])
+@pytest.mark.parametrize("found", ["C", "degrees_Celsius", "°C", "kelvin", "degK"])
 def test_temperatures_by_any_name(found: str, tmp_path: Path) -> None:
     of = world(2)
     model = written(of.model, of, but(PLAIN, kelvin=found.lower().endswith("k") or found == "kelvin"))

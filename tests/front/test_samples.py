@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import numpy as np
 import pytest
 import xarray as xr
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from ensemble.errors import InputError
 from ensemble.scoring import Scored, score_files
@@ -154,6 +157,44 @@ def test_windows_are_the_same_as_files_that_were_averaged_before(how: str, tmp_p
         pairs = np.abs(model[:, :, None] - model[:, None, :]).sum((1, 2)) / (2 * 4 * 3)
         assert float(one["crps"]) == pytest.approx(np.mean(np.abs(model - truth[:, None]).mean(1) - pairs))
         assert int(one["n"]) == 12
+
+
+STARTS = st.lists(st.integers(-3, 50), min_size=1, max_size=12, unique=True).map(sorted)
+
+
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    starts=st.tuples(STARTS, STARTS), leads=st.tuples(st.integers(1, 4), st.integers(1, 4)), seed=st.integers(0, 99),
+    align=st.sampled_from(["starts", "pairs", "valid_times"]), mask=st.sampled_from(["common", "own"]),
+)  # fmt: skip
+def test_any_two_hindcasts_are_counted_as_by_hand(
+    starts: tuple[list[int], list[int]], leads: tuple[int, int], seed: int, align: str, mask: str, tmp_path: Path
+) -> None:
+    """Values are missing here and there; what counts is found by going through all starts and leads one by one."""
+    rng, files, values, last = np.random.default_rng(seed), {}, {}, min(leads)
+    for name, begin, many in zip("ab", starts, leads, strict=True):
+        each = rng.normal(size=(len(begin), many, 2))
+        each[1:][rng.random(each[1:].shape[:2]) < 0.1] = np.nan
+        files[name] = of_values(each, shift(FIRST, np.array(begin), MONTH), MONTH)
+        values[name] = {(start, lead): each[i, lead - 1].mean() for i, start in enumerate(begin) for lead in range(1, many + 1)}
+    possible = [start for start in range(-3, 51) if start >= 0 and start + (last - 1 if align == "starts" else 0) < 48]
+    issued = {name: [start for start in begin if start in possible] for name, begin in zip("ab", starts, strict=True)}
+    shared = [start for start in possible if all(start in each for each in issued.values())]
+    used = shared if mask == "common" else [start for start in possible if any(start in each for each in issued.values())]
+    reached = [t for t in range(48) if align != "valid_times" or all(t - lead + 1 in used for lead in range(1, last + 1))]
+    more = ("leads.from=1", f"leads.to={last}", f"sample.align={align}", f"sample.mask={mask}", "sample.fewer=true", "combine=[]")
+    if not used:
+        with pytest.raises(InputError, match="the models share no start"):
+            score(tmp_path, truth_file(), more=more, **files)
+        return
+    found = score(tmp_path, truth_file(), more=more, **files)
+    for name, lead in itertools.product("ab", range(1, last + 1)):
+        own = {n: [s for s in used if s + lead - 1 in reached and np.isfinite(values[n].get((s, lead), np.nan))] for n in "ab"}
+        kept = [s for s in own["a"] if s in own["b"]] if mask == "common" else own[name]
+        errors = [values[name][s, lead] - TRUTH[s + lead - 1] for s in kept]
+        assert (at(found, "n", name, lead), at(found, "n_had", name, lead)) == (len(kept), len(own[name]))
+        right = np.sqrt(np.mean(np.square(errors))) if errors else np.nan
+        assert at(found, "rmse", name, lead) == pytest.approx(right, nan_ok=True)
 
 
 def with_recipe(folder: Path, truth: xr.Dataset, recipe: Path, **models: xr.Dataset) -> Scored:

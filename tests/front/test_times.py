@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from ensemble.errors import InputError
 from ensemble.scoring import Scored, score_files
 from ensemble.task import Array, Times, shift
-from tests.front.manner import PLAIN, agree, but, count, score, value, world, written
+from tests.front.manner import FEW, PLAIN, agree, but, count, score, value, world, written
 from tests.prepare.layouts import DAILY, MONTHLY, SUBDAILY, YEARLY, Forecast, climpred_after, climpred_at, forecast, numbers
 
 MONTH, YEAR, DAY, SIX = np.timedelta64(1, "M"), np.timedelta64(1, "Y"), np.timedelta64(1, "D"), np.timedelta64(6, "h")
-few = settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+few = settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @few
@@ -130,7 +130,7 @@ def test_one_forecast_in_any_layout_has_the_same_score_at_the_same_lead(steps: s
 
 def scored(paths: list[Path], truth: Path, told: dict[str, Any]) -> Scored:
     place = str(paths[0]) if len(paths) == 1 else [str(each) for each in paths]
-    settings_ = [f"models.model.{name}={value_}" for name, value_ in told.items()] + [f"models.model.path={place}"]
+    settings_ = [FEW] + [f"models.model.{name}={value_}" for name, value_ in told.items()] + [f"models.model.path={place}"]
     return score_files({"model": str(paths[0])}, {"obs": str(truth)}, settings=settings_, show=False)
 
 

@@ -16,10 +16,9 @@ from ensemble.task import Array, Times, shift
 from tests.front.manner import PLAIN, World, agree, but, compared, count, score, value, world, written
 from tests.front.test_times import DAY, MONTH, record
 
-few = settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+few = settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 RAIN = {  # units -> how many of them are 1 mm a day in January, in February and March of 2001
     "mm/day": (1.0, 1.0, 1.0),
-    "mm d-1": (1.0, 1.0, 1.0),
     "kg m-2 s-1": (1 / 86400,) * 3,
     "kg m**-2 s**-1": (1 / 86400,) * 3,
     "m s-1": (1e-3 / 86400,) * 3,
@@ -89,9 +88,7 @@ def test_units_of_another_kind_are_refused_by_name(units: str, tmp_path: Path) -
         score(tmp_path, written(of.truth, of, PLAIN), model=model)
 
 
-@pytest.mark.parametrize(
-    ("fill", "which"), [(-9999.0, "model"), (-999.0, "obs"), (1e20, "model"), (9.96921e36, "obs"), (-32768.0, "model"), (1e20, "obs")]
-)
+@pytest.mark.parametrize(("fill", "which"), [(-9999.0, "model"), (-999.0, "obs"), (9.96921e36, "model"), (1e20, "obs")])
 def test_a_fill_value_that_is_not_declared(fill: float, which: str, tmp_path: Path) -> None:
     of = world(6)
     gap = np.zeros(of.truth.shape, bool)

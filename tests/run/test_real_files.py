@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
+import ensemble as ens
+from ensemble import runner
 from ensemble.task import Array
 
 RECIPES = Path(__file__).parents[1] / "recipes"
@@ -19,7 +21,7 @@ pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="../shared/data, the r
 TRUTH_14 = (0.0588, 0.06396, 0.0680, 0.0624, 0.06577, 0.06401, 0.06473, 0.06475, 0.07299, 0.07433)
 
 
-def ensemble(folder: Path, *words: str, status: int = 0) -> tuple[xr.Dataset, str]:
+def command_line(folder: Path, *words: str, status: int = 0) -> tuple[xr.Dataset, str]:
     """The scores, and what is said, of a command that ends with `status`."""
     command = [sys.executable, "-m", "ensemble", *words, "--out", str(folder / "out")]
     environment = {**os.environ, "ENSEMBLE_CACHE": str(folder / "cache")}
@@ -60,7 +62,7 @@ def parabola_out(values: Array) -> Array:
 
 
 def test_sixty_years_of_sea_surface_temperature(tmp_path: Path) -> None:
-    scores, said = ensemble(tmp_path, "run", str(RECIPES / "cobe_sst2.yaml"), "--workers", "2")
+    scores, said = command_line(tmp_path, "run", str(RECIPES / "cobe_sst2.yaml"), "--workers", "2")
     whole = xr.concat(opened("cobe_sst2/*.nc"), "time").sel(lat=slice(20, -20), lon=slice(120, 290))["sst"]
     year, month = whole["time.year"].values, whole["time.month"].values
     sst = anomalies(whole.values.astype(float), month, year < 1990)
@@ -93,7 +95,7 @@ def test_daily_pressure_in_other_units_remembers_as_long_as_is_known(tmp_path: P
 
     Here that is pooled over points and days, 1 - MSE of persistence / (2 MSE of climatology); at two points it is the correlation.
     """
-    scores, _ = ensemble(tmp_path, "run", str(RECIPES / "pressure.yaml"), "--workers", "2")
+    scores, _ = command_line(tmp_path, "run", str(RECIPES / "pressure.yaml"), "--workers", "2")
     (data,) = opened("ncep_slp*.nc")
     year, month = data["time.year"].values, data["time.month"].values
     slp = anomalies(data["slp"].values.astype(float) / 100, month, year >= 2006)
@@ -115,8 +117,19 @@ def test_daily_pressure_in_other_units_remembers_as_long_as_is_known(tmp_path: P
     assert scores["rmse"].attrs["units"] == "hPa"
 
 
+def test_sums_of_pieces_on_the_workers_move_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = []
+    for together in (2, 8, 1024):  # of 57 pieces
+        monkeypatch.setattr(runner, "TOGETHER", together)
+        runs.append(ens.run(RECIPES / "pressure.yaml", workers=0, show=False))
+    for run in runs[1:]:
+        xr.testing.assert_identical(run.scores, runs[0].scores)
+        xr.testing.assert_identical(run.maps, runs[0].maps)
+        assert len(run.costs) >= len(runs[-1].costs)
+
+
 def test_a_seasonal_forecast_and_its_truth_in_one_file(tmp_path: Path) -> None:
-    scores, _ = ensemble(tmp_path, "run", str(RECIPES / "seas5.yaml"), "--workers", "1")
+    scores, _ = command_line(tmp_path, "run", str(RECIPES / "seas5.yaml"), "--workers", "1")
     (data,) = opened("cstools_seas5_era5_tas.nc")
     forecast, truth = data["forecast"].values, data["obs"].values
     lat, lon = data["lat"].values, data["lon"].values
@@ -136,8 +149,10 @@ def test_a_seasonal_forecast_and_its_truth_in_one_file(tmp_path: Path) -> None:
 
 
 def test_truth_14_a_decadal_hindcast_without_its_parabola(tmp_path: Path) -> None:
-    scores, said = ensemble(tmp_path, "run", str(RECIPES / "decadal.yaml"), "--workers", "1")
+    scores, said = command_line(tmp_path, "run", str(RECIPES / "decadal.yaml"), "--workers", "2")
     np.testing.assert_allclose(scores["rmse"].values.ravel(), TRUTH_14, atol=1e-4)
+    here = ens.run(RECIPES / "decadal.yaml", workers=0, show=False)
+    np.testing.assert_array_equal(here.scores["rmse"].values, scores["rmse"].values)
     observed, hindcast = opened("decadal/ERSST*.nc", "decadal/CESM*.nc")
     truth = parabola_out(observed["SST"].values.astype(float))[1964 - 1955 : 2015 - 1955 + 1]
     mean = hindcast["SST"].values.mean(2)
@@ -154,7 +169,7 @@ def test_truth_14_a_decadal_hindcast_without_its_parabola(tmp_path: Path) -> Non
 
 
 def test_a_decadal_hindcast_in_years_without_units(tmp_path: Path) -> None:
-    scores, _ = ensemble(tmp_path, "run", str(RECIPES / "miklip.yaml"), "--workers", "1")
+    scores, _ = command_line(tmp_path, "run", str(RECIPES / "miklip.yaml"), "--workers", "1")
     run, hindcast = opened("miklip/*assim*.nc", "miklip/*hind*.nc")
     truth, members = run["SST"].values.astype(float), hindcast["SST"].transpose("lead", "member", "init").values
     for i, lead in enumerate(range(1, 11)):
@@ -173,10 +188,10 @@ def test_a_historical_run_beside_the_hindcast_by_score(tmp_path: Path) -> None:
     command = ["score", f"hind={place['hind']}", f"hist={place['hist']}", "--truth", place["assim"]]
     command += [word for each in settings for word in ("--set", each)]
     (tmp_path / "refused").mkdir()
-    _, said = ensemble(tmp_path / "refused", *command, status=3)
+    _, said = command_line(tmp_path / "refused", *command, status=3)
     assert "hist failed in fit: InputError" in said
     assert "the forecast of 2006-01-01 has data of 2 members, others of 3; write `members: common`" in said
-    scores, _ = ensemble(tmp_path, *command, "--set", "models.hist.members=common")
+    scores, _ = command_line(tmp_path, *command, "--set", "models.hist.members=common")
     truth, hindcast, historical = (xr.open_dataset(place[kind])["SST"].values.astype(float) for kind in ("assim", "hind", "hist"))
     whole = historical[:, np.isfinite(historical).all(0)]
     assert whole.shape == (55, 2)
