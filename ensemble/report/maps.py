@@ -58,13 +58,24 @@ class BestMap(NamedTuple):
             latitude=best["latitude"], longitude=best["longitude"]
         )
         names = tuple(str(name) for name in values["model"].values)
-        return cls(when, names, winner, best.assign_attrs(values.attrs), _shares(names, winner.values, area.transpose(*best.dims).values))
+        shares = _shares(names, winner.values, area.transpose(*best.dims).values)
+        return cls(when, names, _in_one_piece(winner), _in_one_piece(best.assign_attrs(values.attrs)), shares)
 
     @property
     def aspect(self) -> float:
         """Height by width of the map, a degree of latitude being as long as one of longitude."""
         spans = [float(np.ptp(self.winner[name].values)) + _spacing(self.winner[name]) for name in ("latitude", "longitude")]
         return float(np.clip(spans[0] / spans[1], 0.2, 1.5))
+
+
+def _in_one_piece(values: xr.DataArray) -> xr.DataArray:
+    """A region over Greenwich from its western end on, rather than as two ends with nothing between them."""
+    east = values["longitude"].values
+    gaps = np.append(np.diff(east), east[0] + 360 - east[-1])
+    widest = int(gaps.argmax())
+    if gaps[widest] <= gaps[-1] * (1 + 1e-6):
+        return values
+    return values.assign_coords(longitude=np.where(east > east[widest], east - 360, east)).sortby("longitude")
 
 
 def drawable(run: Run) -> bool:
