@@ -21,7 +21,11 @@ from ensemble.prepare import record
 from ensemble.prepare.record import span
 from ensemble.provenance import provenance
 from ensemble.recipe import written
-from ensemble.score.evaluate import Labels, evaluate
+from ensemble.score import Score
+from ensemble.score.evaluate import Labels, evaluate, evidence
+from ensemble.score.means import Means
+from ensemble.significance import Bootstrap, Draw, compared, judged, sampled
+from ensemble.significance.spans import steps_ahead
 from ensemble.store import labelled, verifiable, write_netcdf, write_state, write_text, write_zarr
 from ensemble.study import COMMON, Study
 from ensemble.sums import total
@@ -53,6 +57,7 @@ class Run:
     workers: int
     forecasts: xr.DataTree | None = None
     folder: Path | None = None
+    by_start: Means | None = None  # the sums of each start, of which significance is made
 
     @property
     def plot(self) -> Plots:
@@ -86,6 +91,34 @@ class Run:
         sign = {"high": -1.0, "low": 1.0}.get(self.scores[score].attrs["best"])
         order = np.argsort(np.abs(values.values) if sign is None else sign * values.values, kind="stable")
         return values.isel(model=order)
+
+    def judged(self, score: str = "rmse", settings: Bootstrap | None = None, *, over_leads: bool = False) -> xr.Dataset:
+        """How sure a score is: intervals, which models differ, shared ranks, and the confidence set if the samples allow it.
+
+        (model, lead_time, region), or of the mean over all leads. See `ensemble.significance.judged`.
+        """
+        made, means, draw = self._resampling(score, settings)
+        found = sampled(made, means, draw)
+        return judged(found.over_leads() if over_leads else found, settings)
+
+    def compare(self, first: str, second: str, score: str = "rmse", settings: Bootstrap | None = None) -> xr.Dataset:
+        """Paired tests of two models, (lead_time, region). See `ensemble.significance.compared`."""
+        made, means, draw = self._resampling(score, settings)
+        for name in (first, second):
+            if name not in self.scores["model"].values:
+                raise unknown("model", name, self.scores["model"].values)
+        ahead = steps_ahead(means.sums["init_time"].values, self.study.labels, self.study.data.step)
+        return compared(made, means, first, second, draw, ahead, settings)
+
+    def _resampling(self, score: str, settings: Bootstrap | None) -> tuple[Score, Means, Draw]:
+        known = {each.name: each for each in self.study.scores}
+        if score not in known:
+            raise unknown("score", score, known)
+        if self.by_start is None:
+            raise InputError("significance: this run does not hold the sums of each start; run the study again")
+        longest = int(self.study.labels.max()) * self.study.data.step
+        drawn = (settings or Bootstrap(seed=self.study.seed)).draw(self.by_start.sums["init_time"].values, longest)
+        return known[score], self.by_start, drawn
 
     def cost(self) -> xr.Dataset:
         """(model, phase): seconds, of which compiling, and the peak memory [bytes] of a worker meanwhile."""
@@ -168,23 +201,24 @@ class Run:
         return {**provenance(self.study), **took, "failures": failures, "data_table": table}
 
 
-def assembled(study: Study, columns: Sequence[Column], learnt: Mapping[str, Weighted]) -> tuple[xr.Dataset, xr.Dataset, xr.Dataset]:
-    """Scores, maps and weights of the models that every column has."""
+def assembled(study: Study, columns: Sequence[Column], learnt: Mapping[str, Weighted]) -> tuple[xr.Dataset, xr.Dataset, xr.Dataset, Means]:
+    """Scores, maps and weights of the models that every column has, and their sums by start."""
     names = tuple(name for name in columns[0].models if all(name in each.models for each in columns))
     tallies = [each.tally.select([each.models.index(name) for name in names]) for each in columns]
     kinds = tuple(study.models[name].kind if name in study.models else "combination" for name in names)
     members = tuple(columns[0].members[columns[0].models.index(name)] for name in names)
     labels = Labels(names, kinds, members, tuple(study.labels.tolist()), study.regions, study.domain.fields[study.target])
-    scores, maps = evaluate(total(tallies), study.scores, labels)
+    tally = total(tallies)
+    scores, maps = evaluate(tally, study.scores, labels)
     had = np.stack([_starts_had(study, learnt[name].models if name in learnt else (name,)) for name in names])
     had = np.broadcast_to(had[:, :, None], scores["n_starts"].shape)
     scores["n_starts_had"] = scores["n_starts"].copy(data=had).assign_attrs(long_name="number of starts that the model has by itself")
     weights = [_weights(study, each) for each in learnt.values()]
     if not weights:
         none = (("combination", "lead_time"), np.zeros((0, len(study.labels))))
-        return scores, maps, xr.Dataset({"weight": none}, {"lead_time": study.labels})
+        return scores, maps, xr.Dataset({"weight": none}, {"lead_time": study.labels}), evidence(tally, labels).regions
     weight = xr.concat(weights, xr.Variable("combination", list(learnt)), join="outer", fill_value=0.0)
-    return scores, maps, xr.Dataset({"weight": weight})
+    return scores, maps, xr.Dataset({"weight": weight}), evidence(tally, labels).regions
 
 
 def _starts_had(study: Study, models: Sequence[str]) -> Array:

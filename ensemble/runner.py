@@ -169,13 +169,14 @@ def _finished(study: Study, todo: Plan, outcomes: Mapping[Unit, Any], seconds: f
     if len(columns) < len(todo.scores) or not columns[0].models:
         raise RunError(f"nothing could be scored: {'; '.join(f'{each.model}, {each.phase}: {each}' for each in failures)}")
     learnt = {name: done[unit].value for name, unit in todo.learns.items() if unit in done}
-    scores, maps, weights = assembled(study, columns, learnt)
+    scores, maps, weights, by_start = assembled(study, columns, learnt)
     inside = [cost for each in (*columns, *learnt.values()) for cost in each.costs]
     costs = tuple(dict.fromkeys([*(cost for each in done.values() for cost in each.costs), *inside]))
     names = scores["model"].values.tolist()
     failures += tuple(Failure(name, "score", _missed(learnt[name], failures), "") for name in learnt if name not in names)
     return Run(
         study=study,
+        by_start=by_start,
         scores=labelled(scores, study.data.step),
         maps=labelled(maps, study.data.step),
         weights=labelled(weights, study.data.step),

@@ -22,8 +22,8 @@ from ensemble.sums import total
 from ensemble.task import Array, Domain, Period, Source, Times, Window, shift
 
 COMMON = Sample()
-STARTS = 32  # forecasts of so many starts are one unit, and of
-LEAST, MOST = 2**21, 2**25  # bytes no fewer, for one member, and no more, with all
+STARTS = 50  # forecasts of so many starts are one unit, and of
+LEAST, MOST = 2**21, 2**25  # bytes no fewer, for one member, and no more; with all members, no more than twice as many
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +145,7 @@ class Study:
         """How many starts are one unit: many of a small field, for a unit has its price, and few of a large one."""
         one = 8 * len(self.lead_times) * self.domain.fields[self.target].mask.size  # bytes
         most = max(model.ensemble_size for model in self.models.values())
-        return int(np.clip(STARTS, max(1, LEAST // one), max(1, MOST // (one * most))))
+        return int(np.clip(STARTS, max(1, LEAST // one), max(1, min(MOST // one, 2 * MOST // (one * most)))))
 
 
 def _model(given: Any) -> Model[Any, Any]:

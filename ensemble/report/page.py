@@ -31,6 +31,7 @@ class Section(NamedTuple):
     where: str
     ranking: tables.Table
     overview: tables.Table
+    certainty: tables.Table | None
     pictures: list[pictures.Picture]
 
 
@@ -77,7 +78,8 @@ def _section(run: Run, region: str, figures: Path) -> Section:
     score, place = main_score(run), words.place(run, region)
     drawn = [picture.drawn(figures) for picture in pictures.of_region(run, region)]
     where, title = words.box(run.study.regions[region]), place if region != "all" else place[:1].upper() + place[1:]
-    return Section(region, title, where, tables.ranking(run, score, region), tables.overview(run, region), drawn)
+    made = tables.ranking(run, score, region), tables.overview(run, region), tables.certainty(run, region)
+    return Section(region, title, where, *made, drawn)
 
 
 def _named(study: Study) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 
 from ensemble.execute import Failure
 from ensemble.report import samples, words
+from ensemble.report.certainty import said
 from ensemble.report.leads import Leads
 from ensemble.report.standing import combined, main_score, mean_of, names_of, ordered, table, unequal
 from ensemble.score import SCORES
@@ -139,10 +140,8 @@ def cautions(run: Run) -> list[Remark]:
         several = "overlap in time and are not as many independent cases; read small differences with care"
         text = f"{n} {several if n != '1 start' else 'cannot tell skill from chance'}."
         found.append(Remark(f"The test period spans {length:.2g} year{'s' if f'{length:.2g}' != '1' else ''}", text[:1].upper() + text[1:]))
-    if run.scores.sizes["model"] > 1:
-        text = "Models whose scores stand close together may come out in another order on other years."
-        found.append(Remark("No significance test was made", text))
-    return found
+    sure = said(run)
+    return found if sure is None else [*found, Remark(*sure)]
 
 
 def _unlearnt(run: Run) -> tuple[str, str] | None:

@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 
 from ensemble.report import words
+from ensemble.report.certainty import beside, heads
 from ensemble.report.leads import Leads
 from ensemble.report.look import Look, looks
 from ensemble.report.standing import (
@@ -62,11 +63,27 @@ def ranking(run: Run, score: str, region: str) -> Table:
     values, leads = ordered(table(run, score, region)), Leads.of(run)
     cells = _cells(values, words.decimals(values))
     names, n = [str(name) for name in values["model"].values], run.scores["n_starts"].sel(region=region)
+    more = _more(run, region)
     rows = [row_of(run, name, [*cells[i], *_beside(run, region, name)]) for i, name in enumerate(names)]
     what = f"{words.axis(values)} by lead time [{leads.unit}], {words.place(run, region)}; n = starts."
     below = [words.counts(each) for each in (*n.transpose("lead_time", "model").values, n.values)][: len(leads.heads)]
-    more = _more(run, region)
     return Table(f"{what} Best of each lead in bold and underlined.", [*leads.heads, *more], rows, [], ["n", *below, *("" for _ in more)])
+
+
+def certainty(run: Run, region: str) -> Table | None:
+    """The main score in the mean over all leads with its interval, and ranks that models share where they cannot be told apart."""
+    score = main_score(run)
+    values = ordered(table(run, score, region))
+    if not heads(run):
+        return None
+    places, mean = words.decimals(values), mean_of(values)
+    names = [str(name) for name in values["model"].values]
+    rows = [
+        row_of(run, name, [Cell(words.number(float(mean.sel(model=name)), places)), *map(Cell, beside(run, region, name, places))])
+        for name in names
+    ]
+    caption = f"{words.axis(values)} in the mean over all leads, {words.place(run, region)}; models of one rank cannot be told apart."
+    return Table(caption, ["mean", *heads(run)], rows, [], [])
 
 
 def overview(run: Run, region: str) -> Table:

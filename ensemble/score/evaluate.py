@@ -36,15 +36,15 @@ def statistics_of(scores: Sequence[Score]) -> tuple[Statistic, ...]:
 
 def evaluate(tally: Tally, scores: Sequence[Score], labels: Labels) -> tuple[xr.Dataset, xr.Dataset]:
     """Tables (model, lead_time, region) and maps (model, lead_time, ...) of all `scores`."""
-    evidence = _evidence(tally, labels)
+    known = evidence(tally, labels)
     units = str(labels.field.attrs.get("units", "1"))
-    tables = {each.name: _described(each.table(evidence), each, units) for each in scores}
-    drawn = {each.name: (each, each.map(evidence)) for each in scores}
+    tables = {each.name: _described(each.table(known), each, units) for each in scores}
+    drawn = {each.name: (each, each.map(known)) for each in scores}
     maps = {name: _described(values, score, units) for name, (score, values) in drawn.items() if values is not None}
     tables |= _samples(tally)
-    starts = evidence.points.weight.assign_attrs(long_name="number of starts counted")
-    return xr.Dataset(tables, evidence.regions.sums.drop_vars("init_time").coords), xr.Dataset(
-        {**maps, "n_starts": starts}, evidence.points.sums.coords
+    starts = known.points.weight.assign_attrs(long_name="number of starts counted")
+    return xr.Dataset(tables, known.regions.sums.drop_vars("init_time").coords), xr.Dataset(
+        {**maps, "n_starts": starts}, known.points.sums.coords
     )
 
 
@@ -59,7 +59,8 @@ def _samples(tally: Tally) -> dict[str, xr.DataArray]:
     return {name: xr.DataArray(values, dims=dims, attrs={"long_name": what, "units": "1"}) for name, (values, what) in counted.items()}
 
 
-def _evidence(tally: Tally, labels: Labels) -> Evidence:
+def evidence(tally: Tally, labels: Labels) -> Evidence:
+    """All that scores are made of, labelled."""
     space = labels.field.dims
     model = {
         "model": list(labels.models),

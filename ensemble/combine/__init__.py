@@ -1,0 +1,38 @@
+"""Many forecasts into one: rules that learn their weights from past forecasts, as a model learns from data.
+
+A rule is a learner. Its chunks hold `forecast` (model, init_time, lead_time, ...), the mean of each model's members, and
+`truth` (init_time, lead_time, ...) of the validation period, so weights are learnt by the same fold as everything else;
+its domain has the field `forecast` with `model` as the first dimension.
+
+    Combine ── Mean, Median               every model counts the same: nothing is learnt
+       ├────── Weighing ── InverseMse, Best       from the mean squared error of each model
+       │           └────── Stacking, ClimWip      from the products of all models' errors
+       └────── Bma                                from all errors, in many rounds
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ensemble.combine.base import Combine
+from ensemble.combine.best import Best
+from ensemble.combine.bma import Bma
+from ensemble.combine.climwip import ClimWip
+from ensemble.combine.inverse_mse import InverseMse
+from ensemble.combine.mean import Mean
+from ensemble.combine.median import Median
+from ensemble.combine.stacking import Stacking
+from ensemble.combine.weighing import Weighing
+
+COMBINATIONS: Mapping[str, type[Combine[Any, Any]]] = {
+    "mean": Mean,
+    "median": Median,
+    "inverse_mse": InverseMse,
+    "best": Best,
+    "stacking": Stacking,
+    "climwip": ClimWip,
+    "bma": Bma,
+}
+
+__all__ = [
+    "COMBINATIONS", "Best", "Bma", "ClimWip", "Combine", "InverseMse", "Mean", "Median", "Stacking", "Weighing",
+]  # fmt: skip

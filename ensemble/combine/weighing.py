@@ -1,0 +1,68 @@
+"""Rules that weigh models by the errors they have made, in one look at the validation period."""
+
+from __future__ import annotations
+
+import abc
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+import numpy as np
+
+from ensemble.combine.base import Combine, check_shrink, shrunk
+from ensemble.model import Learnt
+from ensemble.sums import Sum
+from ensemble.task import Array, Domain
+
+
+@dataclass(frozen=True)
+class Weighing(Combine[Array, Sum]):
+    """A rule whose weights are a function of mean squared errors, or of mean products of errors.
+
+    The state is (model, lead_time) or (model, model, lead_time) [unit of the variable, squared], and what a chunk says is its
+    sum and the mass (lead_time,) to divide it by.
+
+    shrink: the share of the way from the weights as learnt (0) to equal ones (1), which few starts make the wiser choice.
+    by_lead: whether each lead has its own weights, or all share those learnt from the mean over leads.
+    """
+
+    name: ClassVar[str]
+    shrink: float = 0.0
+    by_lead: bool = True
+
+    def __post_init__(self) -> None:
+        check_shrink(self.shrink)
+
+    @final
+    def start(self, domain: Domain, seed: int) -> Learnt[Array]:
+        del domain, seed
+        return Learnt(np.zeros(0), finished=False)
+
+    @final
+    def update(self, state: Array, total: Sum) -> Learnt[Array]:
+        del state
+        sums, mass = total.tree
+        check_mass(mass, self.name)
+        return Learnt(sums / mass, finished=True)
+
+    @final
+    def weights(self, state: Array, domain: Domain) -> Array:
+        squared = np.einsum("iil->il", state) if state.ndim == 3 else state
+        if (squared <= 0).any():
+            perfect = domain.fields["forecast"].coords["model"][(squared <= 0).any(1)][0]
+            raise ValueError(f"{self.name}: a model ({perfect}) has no error at all in the validation period; has it seen the truth?")
+        pooled = state if self.by_lead else np.broadcast_to(state.mean(-1, keepdims=True), state.shape)
+        return shrunk(self.learnt(pooled), self.shrink)
+
+    @abc.abstractmethod
+    def learnt(self, state: Array) -> Array:
+        """(model, lead_time): the weights before they are shrunk."""
+
+
+def check_mass(mass: Array, name: str) -> None:
+    """Raise ValueError where a lead has nothing to learn from; `mass` (lead_time,)."""
+    if (mass <= 0).any():
+        lead = int(np.argmax(mass <= 0)) + 1
+        raise ValueError(
+            f"{name}: at lead {lead} of the {len(mass)} leads there is no point in the validation period where all models and the truth "
+            "have a value; leave out the model that lacks it with `without: [...]`"
+        )
