@@ -161,15 +161,16 @@ def _plugin(entry: Any, kind: str, base: type, folder: Path) -> tuple[str, Any]:
 
 
 def _builtin(entry: Any, what: str, known: Mapping[str, type], base: type, folder: Path) -> tuple[str, Any]:
-    """The name and the object of an entry that the package defines, or a file of one's own."""
+    """The name and the object of an entry that the package defines, perhaps under another name, or a file of one's own."""
     name, settings = entry_of(entry)
     if name.endswith(".py") or ".py:" in name:
         file, _, wanted = name.partition(":")
         module = plugins.load(file, what, folder)
         return Path(file).stem, configured(getattr(module, wanted) if wanted else plugins.definition(module, base), settings, name)
-    if name not in known:
-        raise unknown(what, name, known)
-    return name, configured(known[name], settings, f"{what}.{name}")
+    rule = str(settings.pop("rule", name))  # `stacking25: {rule: stacking, shrink: 0.25}`
+    if rule not in known:
+        raise unknown(what, rule, known)
+    return name, configured(known[rule], settings, f"{what}.{name}")
 
 
 def configured(cls: Callable[..., T], settings: Mapping[str, Any], where: str, folder: Path | None = None) -> T:

@@ -9,6 +9,7 @@ from typing import Any
 import yaml
 
 from ensemble import plugins
+from ensemble.combine import COMBINATIONS
 from ensemble.prepare.together import Together
 from ensemble.study import Study
 from ensemble.task import Source, unit_of
@@ -29,7 +30,7 @@ def written(study: Study) -> str:
         "regions": {n: {"latitude": list(r.latitude), "longitude": list(r.longitude)} for n, r in study.regions.items() if n != "all"},
         "models": [_model(name, model) for name, model in study.models.items()],
         "scores": [{each.name: settings_of(each)} if settings_of(each) else each.name for each in study.scores],
-        "combine": [{name: settings_of(rule)} for name, rule in study.combinations.items()],
+        "combine": [_rule(name, rule) for name, rule in study.combinations.items()],
         "sample": settings_of(study.sample),
         "seed": study.seed,
         "shards": study.shards,
@@ -40,6 +41,11 @@ def written(study: Study) -> str:
 
 def _source(source: Source) -> Any:
     return {_origin(source): settings_of(source)} if settings_of(source) else _origin(source)
+
+
+def _rule(name: str, rule: Any) -> Any:
+    known = next((each for each, cls in COMBINATIONS.items() if cls is type(rule)), name)
+    return {name: settings_of(rule) if known == name else {"rule": known, **settings_of(rule)}}
 
 
 def _leads(study: Study) -> Any:

@@ -177,7 +177,7 @@ def pooled(run: Run) -> str:
     several = {name: int(run.scores["members"].sel(model=name)) for name in parts if name in run.scores["model"].values}
     counts = ", ".join(f"{name} {m}" for name, m in several.items() if m > 1)
     return (
-        f"{words.listed(names)} average{'s' if len(names) == 1 else ''} the models' means: the members of each model are averaged first"
+        f"{words.listed(names)} {'is' if len(names) == 1 else 'are'} made of the models' means: members of each model are averaged first"
         f"{f' ({counts} members)' if counts else ''}, so that a model counts by its weight and not by how many members it has. "
         "Members are not pooled, and a combination has none of its own."
     )

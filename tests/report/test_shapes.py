@@ -175,7 +175,7 @@ def test_findings_are_a_table_and_there_is_none_without(late: Shown, tmp_path: P
 
 
 def test_a_combination_says_what_it_pools(late: Shown) -> None:
-    said = "average the models' means: the members of each model are averaged first (seas5 3 members)"
+    said = "are made of the models' means: members of each model are averaged first (seas5 3 members)"
     assert f"mean and inverse_mse {said}" in late.page.text
     assert said in late.page.source.replace("&#39;", "'").split('id="provenance"')[1]
 

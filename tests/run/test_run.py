@@ -142,3 +142,11 @@ def test_changing_the_truth_after_t_changes_no_forecast_issued_at_t() -> None:
         xr.testing.assert_identical(one, other)
     after = [each["persistence"]["sst"].sel(init_time="2019-04-01").max() for each in runs]
     assert after[1] > after[0] + 90, "the alteration was not seen at all"
+
+
+def test_a_rule_may_stand_twice_under_names_of_its_own(tmp_path: Path) -> None:
+    settings = ["combine=[stacking, {light: {rule: stacking, shrink: 0.1}}, median, best]"]
+    run = ens.run("enso_small", only=["lim", "damped_persistence"], settings=settings, workers=0, show=False, out=tmp_path / "out")
+    assert {"stacking", "light", "median", "best"} <= set(run.scores["model"].values.tolist())
+    again = ens.read_recipe(tmp_path / "out" / "recipe.yaml")
+    assert again.combinations == run.study.combinations
