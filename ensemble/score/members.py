@@ -8,7 +8,7 @@ import xarray as xr
 
 from ensemble.score.base import PointScore, root
 from ensemble.score.means import Means
-from ensemble.score.statistics import EnsembleCrps, FairCrps, Variance
+from ensemble.score.statistics import EnsembleCrps, FairCrps, SquaredError, Variance
 
 
 @dataclass(frozen=True)
@@ -53,3 +53,22 @@ class Spread(PointScore):
 
     def of(self, means: Means) -> xr.DataArray:
         return root(means[Variance()])
+
+
+@dataclass(frozen=True)
+class SpreadErrorRatio(PointScore):
+    """Spread over the error of the mean of m members, times sqrt((m + 1) / m): 1 for a reliable ensemble, below 1 for one too sure.
+
+    Fortin et al. (2014), doi 10.1175/JHM-D-14-0008.1, eq. 15. NaN for models without members.
+    """
+
+    usual = False
+    name = "spread_error_ratio"
+    long_name = "spread over error of the mean, corrected for the number of members (models with members)"
+    statistics = (Variance(), SquaredError())
+    best = "neither"
+
+    def of(self, means: Means) -> xr.DataArray:
+        variance, error = means[Variance()], means[SquaredError()]
+        m = error["members"].where(error["members"] > 1)
+        return root(variance * (1 + 1 / m) / error.where(error > 0)).drop_vars("members", errors="ignore").assign_coords(error.coords)

@@ -14,7 +14,7 @@ import xarray as xr
 
 from ensemble.score.base import PointScore, Score, root
 from ensemble.score.means import Evidence, Means
-from ensemble.score.members import Crps, Spread, StandardCrps
+from ensemble.score.members import Crps, Spread, SpreadErrorRatio, StandardCrps
 from ensemble.score.statistics import (
     AbsoluteError,
     Error,
@@ -124,6 +124,44 @@ class IndexCorrelation(Score):
 
 
 @dataclass(frozen=True)
+class Correlation(Score):
+    """Correlation in time at each point; its area mean in tables. Undefined (NaN) where a forecast does not vary in time."""
+
+    of_anomalies = True
+    usual = False
+    name = "correlation"
+    long_name = "correlation in time at each point, averaged over area"
+    statistics = (Forecast(), Truth(), SquaredForecast(), SquaredTruth(), Product())
+    best = "high"
+
+    def table(self, evidence: Evidence) -> xr.DataArray:
+        return evidence.over_area(self.map(evidence))
+
+    def map(self, evidence: Evidence) -> xr.DataArray:
+        return _correlation(*(evidence.points[each] for each in self.statistics))
+
+
+@dataclass(frozen=True)
+class DeviationRatio(PointScore):
+    """Standard deviation of the forecast over that of the truth; below 1 a forecast is too smooth.
+
+    Taylor (2001), doi 10.1029/2000JD900719. Over starts and area together in tables, over starts in maps.
+    """
+
+    of_anomalies = True
+    usual = False
+    name = "deviation_ratio"
+    long_name = "standard deviation of the forecast over that of the truth"
+    statistics = (Forecast(), Truth(), SquaredForecast(), SquaredTruth())
+    best = "neither"
+
+    def of(self, means: Means) -> xr.DataArray:
+        f, t, ff, tt = (means[each] for each in self.statistics)
+        truth = (tt - t**2).clip(min=0)
+        return root((ff - f**2).clip(min=0) / truth.where(truth > 1e-12 * tt))
+
+
+@dataclass(frozen=True)
 class Msss(PointScore):
     """Mean squared error skill score against each reference that was run: 1 - MSE / MSE of the reference.
 
@@ -155,5 +193,6 @@ def _correlation(f: xr.DataArray, t: xr.DataArray, ff: xr.DataArray, tt: xr.Data
     return (ft - f * t) / product.copy(data=np.sqrt(product.values))
 
 
-_ALL = (Rmse, Mae, Bias, CentredRmse, Acc, IndexCorrelation, Msss, Crps, StandardCrps, Spread)
+_ERRORS = (Rmse, Mae, Bias, CentredRmse, Acc, Correlation, IndexCorrelation, DeviationRatio, Msss)
+_ALL = (*_ERRORS, Crps, StandardCrps, Spread, SpreadErrorRatio)
 SCORES: Mapping[str, type[Score]] = {each.name: each for each in _ALL}

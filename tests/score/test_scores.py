@@ -207,3 +207,36 @@ def test_a_region_holds_only_points_with_data_and_its_bounds() -> None:
     assert (
         Region((5.0, 6.0)).mask(GLOBE._replace(coords={"x": np.arange(2), "y": np.arange(12)})).all()
     )  # a field without a grid is taken whole
+
+
+def test_the_correlation_at_points_is_that_of_each_point_and_its_table_the_area_mean() -> None:
+    expected = np.full((LEADS, *FIELD.mask.shape), np.nan)
+    for lead in range(LEADS):
+        for i, j in np.argwhere(FIELD.mask):
+            expected[lead, i, j] = np.corrcoef(MEAN[:, lead, i, j], TRUTH[:, lead, i, j])[0, 1]
+    np.testing.assert_allclose(MAPS.correlation.sel(model="model"), expected, rtol=1e-9)
+    at_starts = np.broadcast_to(expected, (STARTS, *expected.shape))
+    np.testing.assert_allclose(TABLE.correlation.sel(model="model", region="box"), by_hand(at_starts, "box"), rtol=1e-9)
+    assert TABLE.correlation.sel(model="climatology").isnull().all()  # it does not vary
+
+
+def test_the_deviation_ratio_is_that_of_all_starts_and_points() -> None:
+    def variance(values: Array) -> Array:
+        return by_hand(values**2) - by_hand(values) ** 2
+
+    expected = np.sqrt(variance(MEAN) / variance(TRUTH))
+    np.testing.assert_allclose(TABLE.deviation_ratio.sel(model="model", region="all"), expected, rtol=1e-9)
+    assert (TABLE.deviation_ratio.sel(model="climatology") < 1e-7).all()  # it does not vary
+
+
+def test_the_spread_of_a_reliable_ensemble_is_its_error() -> None:
+    m, many = 4, 40
+    shape = (many, LEADS, m + 1, *FIELD.mask.shape)
+    drawn = np.random.default_rng(5).standard_normal(shape)  # the truth is one more member
+    init_time = np.datetime64("2009-01", "s") + np.arange(many) * np.timedelta64(1, "D")
+    sums = tally(init_time, [Values(drawn[:, :, 1:], drawn[:, :, 0])], FIELD, REGIONS, statistics_of(ALL))
+    table, _ = evaluate(sums, ALL, Labels(("model",), ("external",), (m,), (1, 2), REGIONS, FIELD))
+    np.testing.assert_allclose(table.spread_error_ratio.sel(region="all"), 1.0, atol=0.03)
+    error, spread = TABLE.rmse.sel(model="model"), TABLE.spread.sel(model="model")
+    np.testing.assert_allclose(TABLE.spread_error_ratio.sel(model="model"), np.sqrt(5 / 4) * spread / error, rtol=1e-12)
+    assert TABLE.spread_error_ratio.sel(model="climatology").isnull().all()
