@@ -149,7 +149,8 @@ def _unlearnt(run: Run) -> tuple[str, str] | None:
     if run.study.train is not None:
         return None
     made = {name for name in names_of(run.scores) if run.scores[name].size}
-    absent = words.listed([name for name, each in SCORES.items() if (each.of_anomalies or name == "msss") and name not in made], "or")
+    wanted = [name for name, each in SCORES.items() if each.usual and (each.of_anomalies or name == "msss")]
+    absent = words.listed([name for name in wanted if name not in made], "or")
     text = (
         "Forecasts are scored as they are, as full fields: no climatology was taken out and nothing corrected, so that bias is part of the "
         f"errors.{f' There is no {absent}, which are made against a climatology or a reference.' if absent else ''}"
