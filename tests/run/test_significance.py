@@ -62,4 +62,4 @@ def test_the_page_says_how_many_independent_samples_decide(run: ens.Run) -> None
     page = Path(run.folder, "report.html").read_text(encoding="utf-8")
     assert "7 independent samples decide the ranking" in page
     assert "95 % interval" in page
-    assert "models of one rank cannot be told apart" in page
+    assert "rank: 1 and how many models are significantly better" in page
