@@ -82,7 +82,8 @@ def certainty(run: Run, region: str) -> Table | None:
         row_of(run, name, [Cell(words.number(float(mean.sel(model=name)), places)), *map(Cell, beside(run, region, name, places))])
         for name in names
     ]
-    caption = f"{words.axis(values)} in the mean over all leads, {words.place(run, region)}; rank: 1 and how many models are significantly better."
+    where = f"in the mean over all leads, {words.place(run, region)}"
+    caption = f"{words.axis(values)} {where}; rank: 1 and how many models are significantly better."
     return Table(caption, ["mean", *heads(run)], rows, [], [])
 
 
