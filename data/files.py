@@ -22,11 +22,11 @@ from ensemble import Source, Times
 from ensemble.errors import InputError
 from ensemble.findings import Finding
 from ensemble.place import Place, located
-from ensemble.prepare.files.blocks import cache_folder, digest_of, rows, stored
+from ensemble.prepare.files.blocks import cache_folder, digest_of, pieces, rows, stored
 from ensemble.prepare.files.joining import Found, as_dataset, from_dataset, read, survey
 from ensemble.prepare.files.opening import listed, stamp
 from ensemble.prepare.files.pieces import Wanted
-from ensemble.prepare.trend import Trend, check_degree, finding, fitted, pieces
+from ensemble.prepare.trend import Trend, check_degree, finding, fitted
 
 Day = str | int | datetime.date | None
 

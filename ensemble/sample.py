@@ -34,8 +34,7 @@ class Sample:
         """The `init_time` of all forecasts of which enough verifies inside `period`."""
         if self.align == "starts":
             return period.starts(lead_times, step)
-        ends = [period.starts(np.array([lead]), step) for lead in (min(lead_times), max(lead_times))]
-        return reduce(np.union1d, ends)
+        return reduce(np.union1d, [period.starts(np.array([lead]), step) for lead in lead_times])
 
     def held(self, possible: Times, issued: Mapping[str, Times | None]) -> Times:
         """Those of the `possible` starts that all models (with `own`, any of them) have; a model that has None has any."""

@@ -14,6 +14,7 @@ import xarray as xr
 
 from ensemble.errors import InputError
 from ensemble.place import located
+from ensemble.prepare import cut
 from ensemble.prepare.time.steps import said
 from ensemble.recipe import changed, raw_recipe, source_of, study_of
 from ensemble.results import Run
@@ -36,8 +37,9 @@ class Scored:
         each = [run.scores for run in self.runs.values()]
         return xr.concat(each, xr.Variable("truth", list(self.runs)), join="outer", combine_attrs="override", data_vars="all")
 
-    def changes(self, score: str = "rmse") -> list[str]:
-        """In words, the pairs of models whose order is not the same against every truth."""
+    def changes(self, score: str | None = None) -> list[str]:
+        """In words, the pairs of models whose order by `score` (the first of the study, if not given) changes with the truth."""
+        score = score or next(iter(self.runs.values())).study.scores[0].name
         orders = {truth: [str(name) for name in run.ranking(score)["model"].values] for truth, run in self.runs.items()}
         names = sorted(set.intersection(*map(set, orders.values())))
         found = []
@@ -64,12 +66,16 @@ def score_files(
     runs = {}
     for name, study in studies.items():
         folder = None if out is None else Path(out) if len(studies) == 1 else Path(out) / name
-        units = len(study.pieces(study.test)) * (len(study.models) + 1)
-        runs[name] = run(study, out=folder, workers=0 if workers is None and units <= FEW else workers, show=show)
+        runs[name] = run(study, out=folder, workers=0 if workers is None and _is_short(study) else workers, show=show)
     scored = Scored(runs)
     if out is not None and len(runs) > 1:
         write_netcdf(Path(out) / "scores.nc", scored.scores)
     return scored
+
+
+def _is_short(study: Study) -> bool:
+    """Whether there is little to do; a record of several blocks is for the workers to look at, and not a short one."""
+    return len(cut(study.data, study.names)) == 1 and len(study.pieces(study.test)) * (len(study.models) + 1) <= FEW
 
 
 def study_of_files(forecasts: Mapping[str, str], truth: str, *, recipe: str | Path | None = None, settings: Sequence[str] = ()) -> Study:

@@ -18,8 +18,9 @@ import xarray as xr
 from ensemble import Array, Domain, Learnt, Model, Times
 from ensemble.findings import Finding
 from ensemble.place import Place, located
+from ensemble.prepare.files.blocks import pieces
 from ensemble.prepare.forecasts.shelf import Shelf, template
-from ensemble.prepare.trend import Trend, check_degree, finding, fitted, pieces
+from ensemble.prepare.trend import Trend, check_degree, finding, fitted
 
 State = dict[str, Any]
 

@@ -15,7 +15,7 @@ import xarray as xr
 
 from ensemble.errors import InputError
 from ensemble.prepare.canonical import canonical
-from ensemble.prepare.files.blocks import cut as edges
+from ensemble.prepare.files.blocks import pieces
 from ensemble.task import Array, Domain, Field, Period, Source, Times
 
 
@@ -48,7 +48,7 @@ class Survey:
 def cut(source: Source, names: tuple[str, ...]) -> list[Times]:
     """The times of the record cut into pieces of bounded size; the cut depends on the record alone."""
     points = source.points or sum(each.size for each in canonical(source.read(source.times[:1]), *names).values())
-    return np.split(source.times, edges(len(source.times), points)[1:-1])
+    return pieces(source.times, points)
 
 
 def survey(source: Source, names: tuple[str, ...], times: Times) -> Survey:

@@ -14,7 +14,6 @@ import numpy as np
 
 from ensemble.errors import InputError
 from ensemble.findings import Finding
-from ensemble.prepare.files.blocks import cut
 from ensemble.task import Array, Times, unit_of
 
 HIGHEST = 9  # a polynomial of a higher degree is no trend
@@ -50,11 +49,6 @@ def fitted(times: Times, step: np.timedelta64, degree: int, blocks: Iterable[Arr
         products = products + np.tensordot(pairs, there.astype(float), (0, 0))
         count = count + there.sum(0)
     return Trend(times, step, _solved(moments, products, count, len(times)))
-
-
-def pieces(times: Times, points: int) -> list[Times]:
-    """A record of so many values a step, cut into blocks of bounded size; the cut depends on the record alone."""
-    return np.split(times, cut(len(times), points)[1:-1])
 
 
 def check_degree(degree: int | None, steps: int | None = None) -> None:

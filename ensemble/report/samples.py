@@ -9,7 +9,6 @@ from ensemble.report.standing import varies
 from ensemble.report.tables import Cell, Table, row_of
 from ensemble.sample import Sample
 from ensemble.study import Study
-from ensemble.task import shift
 
 if TYPE_CHECKING:
     from ensemble.results import Run
@@ -57,9 +56,7 @@ def table(run: Run, region: str = "all") -> Table | None:
 
 def _own_starts(study: Study, name: str) -> int:
     """How many starts of the test period a model has by itself."""
-    possible = study.sample.starts(study.test, study.lead_times, study.data.step)
-    possible = possible[shift(possible, -study.history, study.data.step) >= study.data.times[0]]
-    return len(study.sample.held(possible, {name: study.issued[name]}))
+    return len(study.sample.held(study.possible(study.test), {name: study.issued[name]}))
 
 
 def caution(run: Run) -> tuple[str, str] | None:

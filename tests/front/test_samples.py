@@ -12,8 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ensemble.errors import InputError
+from ensemble.sample import Sample
 from ensemble.scoring import Scored, score_files
-from ensemble.task import Array, Times, shift
+from ensemble.task import Array, Period, Times, shift
 from tests.front.manner import PLAIN, agree, but, count, score, value, world, written
 from tests.front.test_times import DAY, MONTH, record
 from tests.prepare.layouts import numbers
@@ -270,3 +271,10 @@ def test_a_period_of_a_recipe_is_what_is_scored(tmp_path: Path) -> None:
     assert at(found, "n", "model", 1) == 12
     assert at(found, "n", "model", 2) == 12
     assert at(found, "rmse", "model", 2) == pytest.approx(rmse(values, LATE, 2, np.arange(23, 35)))
+
+
+def test_a_period_shorter_than_the_leads_are_apart_lacks_no_start() -> None:
+    period = Period(np.datetime64("2000-01", "s"), np.datetime64("2000-03", "s"))
+    month = np.timedelta64(1, "M")
+    starts = Sample(align="pairs").starts(period, np.arange(1, 13), month)
+    assert starts.astype("datetime64[M]").tolist() == np.arange("1999-02", "2000-04", dtype="datetime64[M]").tolist()

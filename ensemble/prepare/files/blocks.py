@@ -52,6 +52,11 @@ def cut(steps: int, points: int) -> Array:
     return np.concatenate([[0], np.cumsum(length)])
 
 
+def pieces(times: Times, points: int) -> list[Times]:
+    """The times of a record of so many values a step, block by block."""
+    return np.split(times, cut(len(times), points)[1:-1])
+
+
 def rows(folder: Path, record: Times, points: int, index: Array, read: Callable[[Times], xr.Dataset]) -> xr.Dataset:
     """The steps `index` of `record`, variables (time, ...), from the blocks under `folder`; `read` makes one that is not there yet."""
     edges = cut(len(record), points)

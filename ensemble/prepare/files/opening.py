@@ -18,9 +18,6 @@ from typing import Any
 import xarray as xr
 
 from ensemble.errors import InputError
-from ensemble.place import located
-
-__all__ = ["READING", "is_store", "is_url", "listed", "located", "opened", "short", "stamp"]
 
 READING = threading.RLock()  # one for the process, whoever reads
 _METADATA = (".zmetadata", "zarr.json", ".zgroup", ".zarray", ".zattrs")
