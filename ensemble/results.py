@@ -22,7 +22,7 @@ from ensemble.prepare.record import span
 from ensemble.provenance import provenance
 from ensemble.recipe import written
 from ensemble.score import Score
-from ensemble.score.evaluate import Labels, evaluate, evidence
+from ensemble.score.evaluate import Labels, evaluate, evidence, statistics_of
 from ensemble.score.means import Means
 from ensemble.significance import Bootstrap, Draw, compared, judged, sampled
 from ensemble.significance.spans import steps_ahead
@@ -216,9 +216,14 @@ def assembled(study: Study, columns: Sequence[Column], learnt: Mapping[str, Weig
     weights = [_weights(study, each) for each in learnt.values()]
     if not weights:
         none = (("combination", "lead_time"), np.zeros((0, len(study.labels))))
-        return scores, maps, xr.Dataset({"weight": none}, {"lead_time": study.labels}), evidence(tally, labels).regions
+        return (
+            scores,
+            maps,
+            xr.Dataset({"weight": none}, {"lead_time": study.labels}),
+            evidence(tally, statistics_of(study.scores), labels).regions,
+        )
     weight = xr.concat(weights, xr.Variable("combination", list(learnt)), join="outer", fill_value=0.0)
-    return scores, maps, xr.Dataset({"weight": weight}), evidence(tally, labels).regions
+    return scores, maps, xr.Dataset({"weight": weight}), evidence(tally, statistics_of(study.scores), labels).regions
 
 
 def _starts_had(study: Study, models: Sequence[str]) -> Array:

@@ -2,8 +2,9 @@
 
 from ensemble.score.base import Score
 from ensemble.score.means import Means
+from ensemble.score.region import Region
 from ensemble.score.scores import SCORES
 from ensemble.score.statistics import Statistic, Values
-from ensemble.score.tally import Region, Tally, tally
+from ensemble.score.tally import Tally, tally
 
 __all__ = ["SCORES", "Means", "Region", "Score", "Statistic", "Tally", "Values", "tally"]

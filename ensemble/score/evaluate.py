@@ -10,8 +10,9 @@ import xarray as xr
 
 from ensemble.score.base import Score
 from ensemble.score.means import Evidence, Means
+from ensemble.score.region import Region
 from ensemble.score.statistics import Statistic
-from ensemble.score.tally import Region, Tally
+from ensemble.score.tally import Tally
 from ensemble.task import Field
 
 CELSIUS = ("degC", "deg_C", "celsius", "degree_Celsius", "degrees_Celsius")
@@ -36,7 +37,7 @@ def statistics_of(scores: Sequence[Score]) -> tuple[Statistic, ...]:
 
 def evaluate(tally: Tally, scores: Sequence[Score], labels: Labels) -> tuple[xr.Dataset, xr.Dataset]:
     """Tables (model, lead_time, region) and maps (model, lead_time, ...) of all `scores`."""
-    known = evidence(tally, labels)
+    known = evidence(tally, statistics_of(scores), labels)
     units = str(labels.field.attrs.get("units", "1"))
     tables = {each.name: _described(each.table(known), each, units) for each in scores}
     drawn = {each.name: (each, each.map(known)) for each in scores}
@@ -59,7 +60,7 @@ def _samples(tally: Tally) -> dict[str, xr.DataArray]:
     return {name: xr.DataArray(values, dims=dims, attrs={"long_name": what, "units": "1"}) for name, (values, what) in counted.items()}
 
 
-def evidence(tally: Tally, labels: Labels) -> Evidence:
+def evidence(tally: Tally, statistics: Sequence[Statistic], labels: Labels) -> Evidence:
     """All that scores are made of, labelled."""
     space = labels.field.dims
     model = {
@@ -70,9 +71,10 @@ def evidence(tally: Tally, labels: Labels) -> Evidence:
     }
     region = {"region": list(labels.regions), "init_time": tally.init_time}
     dims = ("model", "init_time", "lead_time", "region")
-    by_start = xr.Dataset({name: (dims, each) for name, each in tally.by_start.items()}, {**model, **region})
+    along = {each.name: (each.along,) if each.along else () for each in statistics}
+    by_start = xr.Dataset({name: ((*dims, *along[name]), each) for name, each in tally.by_start.items()}, {**model, **region})
     weight = xr.DataArray(tally.weight, dims=dims)
-    at_points = {name: (("model", "lead_time", *space), each) for name, each in tally.at_points.items()}
+    at_points = {name: (("model", "lead_time", *space, *along[name]), each) for name, each in tally.at_points.items()}
     starts = xr.DataArray(tally.starts, dims=("model", "lead_time", *space))
     inside = np.stack([each.mask(labels.field) * labels.field.area for each in labels.regions.values()])
     area = inside / inside.reshape(len(inside), -1).sum(1).reshape(-1, *[1] * len(space))

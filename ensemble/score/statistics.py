@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import abc
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -16,20 +17,22 @@ class Values:
     """One model's forecasts and the truth, NaN where a point does not count, and the `normal` that both are counted from.
 
     `members` (init_time, lead_time, member, ...), with a single member where the forecast is single-valued, `truth` and `normal`
-    (init_time, lead_time, ...), all in double precision.
+    (init_time, lead_time, ...), all in double precision; `edges`, of the same shape, are quantiles of the climatology by level.
     """
 
     members: Array
     truth: Array
     normal: Array | None = None
+    edges: Mapping[float, Array] = field(default_factory=dict)
 
     def anomalies(self, starts: slice) -> Values:
-        """Of some of the starts, counted from the normal."""
+        """Of some of the starts, counted from the normal; so are the edges."""
         members, truth = self.members[starts], self.truth[starts]
+        edges = {level: each[starts] for level, each in self.edges.items()}
         if self.normal is None:
-            return Values(members, truth)
+            return Values(members, truth, edges=edges)
         normal = self.normal[starts]
-        return Values(members - normal[:, :, None], truth - normal)
+        return Values(members - normal[:, :, None], truth - normal, edges={level: each - normal for level, each in edges.items()})
 
     def has(self) -> Array:
         """(init_time, lead_time, ...): where every member has a value."""
@@ -51,6 +54,9 @@ class Statistic(abc.ABC):
     """A number at each point; frozen, and equal to any other of its class, so that scores share it."""
 
     members: int = 1  # how many a forecast must have for it to be defined
+    along: str = ""  # the dimension that it has beside those of the field, as `rank`
+    mapped: bool = True  # whether it is summed over starts at each point, beside over area at each start
+    levels: tuple[float, ...] = ()  # quantiles of the climatology that it is made with
 
     @property
     def name(self) -> str:
@@ -59,7 +65,7 @@ class Statistic(abc.ABC):
 
     @abc.abstractmethod
     def at(self, values: Values) -> Array:
-        """(init_time, lead_time, ...)."""
+        """(init_time, lead_time, ...), and `along` last; where that is longer for one model than for another, the rest is zero."""
 
 
 @dataclass(frozen=True)

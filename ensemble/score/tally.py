@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ensemble.score.region import Region
 from ensemble.score.statistics import Statistic, Values
 from ensemble.task import Array, Field
 
@@ -18,33 +19,15 @@ CACHE = 2**20  # bytes of forecasts that statistics are made of at a time
 
 
 @dataclass(frozen=True)
-class Region:
-    """A box by `latitude` and `longitude` [degrees], bounds inside; longitudes may be given either way round."""
-
-    latitude: tuple[float, float] = (-90.0, 90.0)
-    longitude: tuple[float, float] = (0.0, 360.0)
-
-    def mask(self, field: Field) -> Array:
-        """Which points of a grid lie in the box and carry data; a field without a grid is taken whole."""
-        mask, latitude, longitude = field.mask.copy(), field.where("latitude"), field.where("longitude")
-        if latitude is not None:
-            mask &= (latitude >= self.latitude[0]) & (latitude <= self.latitude[1])
-        if longitude is not None and self.longitude[1] - self.longitude[0] < 360:
-            west, width = self.longitude[0], (self.longitude[1] - self.longitude[0]) % 360
-            mask &= (longitude - west) % 360 <= width
-        return mask
-
-
-@dataclass(frozen=True)
 class Tally:
     """Weighted sums of `statistic -> values`, what they were taken over, and what each model had on its own."""
 
     init_time: Array  # (init_time,)
-    by_start: Mapping[str, Array]  # (model, init_time, lead_time, region)
+    by_start: Mapping[str, Array]  # (model, init_time, lead_time, region, [along])
     weight: Array  # (model, init_time, lead_time, region): area that counted
     count: Array  # the same shape: points that counted
     had: Array  # the same shape: points that the model and the truth have, whatever the others lack
-    at_points: Mapping[str, Array]  # (model, lead_time, ...)
+    at_points: Mapping[str, Array]  # (model, lead_time, ..., [along]), of the statistics that are mapped
     starts: Array  # (model, lead_time, ...): starts that counted
 
     def __add__(self, other: Tally) -> Tally:
@@ -93,11 +76,11 @@ def tally(
     whole = inside.T.astype(np.int64)
     return Tally(
         init_time,
-        {each.name: np.stack([starts[each.name] for starts, _ in sums]) for each in statistics},
+        {each.name: _together([starts[each.name] for starts, _ in sums]) for each in statistics},
         _once(valid, lambda counts: _flat(counts).astype(float) @ weights),
         _once(valid, lambda counts: _flat(counts).astype(np.int64) @ whole),
         _once(own, lambda counts: _flat(counts).astype(np.int64) @ whole),
-        {each.name: np.stack([points[each.name] for _, points in sums]) for each in statistics},
+        {each.name: _together([points[each.name] for _, points in sums]) for each in statistics if each.mapped},
         _once(valid, lambda counts: counts.sum(0)),
     )
 
@@ -106,21 +89,47 @@ def _summed(values: Values, counts: Array, statistics: Sequence[Statistic], weig
     """The sums of one model over area, by start, and over starts, by point; a block of starts at a time, that the cache holds."""
     together = max(1, CACHE // max(1, values.members[:1].nbytes))
     starts: dict[str, list[Array]] = {each.name: [] for each in statistics}
-    points = {each.name: np.zeros(counts.shape[1:]) for each in statistics}
+    points: dict[str, Array] = {}
     for first in range(0, len(counts), together):
         block = slice(first, first + together)
         part, counted = values.anomalies(block), counts[block]
         for each in statistics:
-            defined = part.members.shape[2] >= each.members
-            at = np.where(counted, each.at(part) if defined else np.nan, 0.0)
-            points[each.name] += at.sum(0)
-            starts[each.name].append(_flat(at) @ weights)
+            at = _at(each, part, counted)
+            starts[each.name].append(_over_area(at, weights, counts.ndim))
+            if each.mapped:
+                points[each.name] = points[each.name] + at.sum(0) if first else at.sum(0)
     return {name: np.concatenate(each) for name, each in starts.items()}, points
 
 
-def _flat(values: Array) -> Array:
+def _at(statistic: Statistic, part: Values, counted: Array) -> Array:
+    """(init_time, lead_time, ..., [along]): zero where nothing counts, NaN where a forecast has too few members."""
+    wide = counted[..., None] if statistic.along else counted
+    if part.members.shape[2] < statistic.members:
+        return np.where(wide, np.nan, 0.0)
+    return np.where(wide, statistic.at(part), 0.0)
+
+
+def _over_area(at: Array, weights: Array, dims: int) -> Array:
+    """(init_time, lead_time, ..., [along]) -> (init_time, lead_time, region, [along]); `dims` is the number without the last."""
+    if at.ndim == dims:
+        return _flat(at) @ weights
+    return np.swapaxes(_flat(np.moveaxis(at, -1, 2), 3) @ weights, 2, 3)
+
+
+def _together(models: Sequence[Array]) -> Array:
+    """(model, ...): what has a dimension of its own is filled up to the longest, with zeros, or with NaN where it is undefined."""
+    longest = max(each.shape[-1] for each in models)
+    return np.stack([each if each.shape[-1] == longest else _longer(each, longest) for each in models])
+
+
+def _longer(values: Array, length: int) -> Array:
+    rest = np.where(np.isnan(values[..., :1]), np.nan, 0.0)
+    return np.concatenate([values, np.repeat(rest, length - values.shape[-1], axis=-1)], axis=-1)
+
+
+def _flat(values: Array, leading: int = 2) -> Array:
     """(init_time, lead_time, ...) -> (init_time, lead_time, points)."""
-    return values.reshape(*values.shape[:2], -1)
+    return values.reshape(*values.shape[:leading], -1)
 
 
 def _once(masks: Sequence[Array], function: Callable[[Array], Array]) -> Array:
