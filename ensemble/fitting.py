@@ -26,6 +26,14 @@ def fit(learner: Learner[State, Any], shards: Sequence[Sequence[Chunk]], domain:
     return tree_map(_owned, state)  # type: ignore[no-any-return]  # the same tree
 
 
+def unlearnt(learner: Learner[State, Any], domain: Domain, seed: int, period: str) -> State:
+    """The state of a learner for which there are no data; raises ValueError where it cannot do without."""
+    state, finished = learner.start(domain, seed)
+    if not finished:
+        raise ValueError(f"{type(learner).__name__} learns from data, and the study has no `{period}:` period; give it one")
+    return state
+
+
 def _owned(leaf: Any) -> Any:
     """An array that owns its memory in order: a view and its pickled copy may add up to different last bits."""
     return np.array(leaf, order="C") if isinstance(leaf, np.ndarray) else leaf

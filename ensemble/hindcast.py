@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from ensemble.chunk import known_ahead, windows
-from ensemble.execute import Done
+from ensemble.execute import Done, failure_of
 from ensemble.model import Model
 from ensemble.prepare import record
 from ensemble.prepare.record import span
@@ -29,6 +29,10 @@ class Problem(NamedTuple):
     windows: tuple[Window, ...] = ()
     common: bool = True  # whether models are counted on the starts and points that all of them have
 
+    def learning(self, train: Period | None) -> Problem:
+        """The same, learnt from another period."""
+        return self if train is None else self._replace(train=train, domain=self.domain._replace(period=train))
+
     @property
     def scored(self) -> Domain:
         """The domain of what is scored and combined: of the windows, where there are any."""
@@ -43,39 +47,54 @@ def problem_of(study: Study, size: int = 1, model: str | None = None) -> Problem
     return Problem(study.data, domain, study.train, study.shards, study.history, size, study.seed, study.windows, common)
 
 
-def forecast(problem: Problem, model: Model[Any, Any], state: Done[Any], init_time: Times) -> xr.DataArray:
+def forecast(problem: Problem, model: Model[Any, Any], state: Done[Any], init_time: Times, *, partly: bool = False) -> xr.DataArray:
     """(init_time, lead_time, member, ...), checked, with windows made of their leads; NaN for starts that the model has not issued.
 
-    The starts are filled up to one size for all pieces by repeating the last one, so that compiled code is compiled once.
+    The starts are filled up to one size for all pieces by repeating the last one, so that compiled code is compiled once. With
+    `partly` a model that fails at some starts hands over the others, with its `Failure` in the attribute `failure`.
     """
     issued = model.issued
     held = init_time if issued is None else init_time[np.isin(init_time, issued)]
     if not held.size:
         return _labelled(problem, init_time, np.full((len(init_time), len(problem.scored.lead_times), 1, *_shape(problem)), np.nan), [0])
     padded = np.concatenate([held, np.repeat(held[-1:], problem.size - len(held))])
-    made = _made(problem, model, state.value, padded)[: len(held)]
+    made = _made(problem, model, state.value, padded, partly)[: len(held)]
     values = windowed(made.values, problem)
     if len(held) < len(init_time):
         whole = np.full((len(init_time), *values.shape[1:]), np.nan)
         whole[np.isin(init_time, held)] = values
         values = whole
-    return _labelled(problem, init_time, values, made["member"].values)
+    return _labelled(problem, init_time, values, made["member"].values).assign_attrs(made.attrs)
+
+
+def forecast_partly(problem: Problem, model: Model[Any, Any], state: Done[Any], init_time: Times) -> xr.DataArray:
+    """As `forecast`, of the starts at which the model does not fail."""
+    return forecast(problem, model, state, init_time, partly=True)
 
 
 def mean_forecast(problem: Problem, model: Model[Any, Any], state: Done[Any], init_time: Times) -> xr.DataArray:
-    """As `forecast`, of the mean of the members alone: all that combinations learn from, and a fraction of what travels."""
-    return forecast(problem, model, state, init_time).mean("member", skipna=False, keepdims=True)
+    """As `forecast`, of the mean of the members alone: all that combinations learn from, and a fraction of what travels.
+
+    What the fit cost goes with it in the attribute `costs`, for nobody else keeps a fit at an earlier origin.
+    """
+    return forecast(problem, model, state, init_time).mean("member", skipna=False, keepdims=True).assign_attrs(costs=state.costs)
 
 
-def _made(problem: Problem, model: Model[Any, Any], state: Any, init_time: Times) -> xr.DataArray:
-    """What `model` forecasts; where it raises, the error is told which starts fail when they are forecast one by one, of how many."""
+def _made(problem: Problem, model: Model[Any, Any], state: Any, init_time: Times, partly: bool) -> xr.DataArray:
+    """What `model` forecasts; where it raises, each start is tried alone, and the error is told which of how many fail."""
     try:
         return _of(problem, model, state, init_time)
     except Exception as error:
         starts = np.unique(init_time)
-        failing = tuple(str(start) for start in starts if _fails(problem, model, state, start))
+        alone = [_alone(problem, model, state, start) for start in starts]
+        failing = tuple(str(start) for start, made in zip(starts, alone, strict=True) if made is None)
         error.failing = failing, len(starts)  # type: ignore[attr-defined]  # travels with it from the worker
-        raise
+        if not partly or not 0 < len(failing) < len(starts):
+            raise
+        some = next(each for each in alone if each is not None)
+        filled = [xr.full_like(some, np.nan) if each is None else each for each in alone]
+        made = xr.concat(filled, xr.Variable("init_time", starts))
+        return made.sel(init_time=init_time).assign_attrs(failure=failure_of("", "", error))
 
 
 def _of(problem: Problem, model: Model[Any, Any], state: Any, init_time: Times) -> xr.DataArray:
@@ -85,12 +104,12 @@ def _of(problem: Problem, model: Model[Any, Any], state: Any, init_time: Times) 
     return checked(made, domain, init_time, gaps=model.may_lack)
 
 
-def _fails(problem: Problem, model: Model[Any, Any], state: Any, start: np.datetime64) -> bool:
+def _alone(problem: Problem, model: Model[Any, Any], state: Any, start: np.datetime64) -> xr.DataArray | None:
+    """The forecast of one start; None where it fails."""
     try:
-        _of(problem, model, state, np.array([start]))
+        return _of(problem, model, state, np.array([start]))
     except Exception:
-        return True
-    return False
+        return None
 
 
 def checked(made: xr.Dataset, domain: Domain, init_time: Times, *, gaps: bool = False) -> xr.DataArray:

@@ -73,6 +73,11 @@ class Model(Learner[State, Summary]):
         """(lead_time,): the only leads it has a forecast for; None where it can make one for any."""
         return None
 
+    @property
+    def bare(self) -> Model[Any, Any]:
+        """The model itself, out of what is wrapped around it: its file is what a run records."""
+        return self
+
     def check(self, domain: Domain) -> None:
         """Raise InputError if the model cannot forecast for `domain`, where that shows before any work is done."""
         del domain

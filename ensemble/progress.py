@@ -7,11 +7,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from ensemble.execute import Failure, Unit, Watcher
+from ensemble.errors import RunError
+from ensemble.execute import Done, Failure, Unit, Watcher
 
 log = logging.getLogger("ensemble")
 
@@ -35,6 +37,23 @@ class Lines:
                 log.error("%s failed in %s: %s", outcome.model, outcome.phase, outcome)
         elif not self.left[unit.model, unit.phase]:
             log.info("%s: %s done (%d of %d units)", unit.model, unit.phase, self.done, self.total)
+
+
+class Strict:
+    """Ends the run at the first failure, which it raises as RunError; all else it passes on."""
+
+    def __init__(self, watcher: Watcher) -> None:
+        self.watcher = watcher
+
+    def began(self, unit: Unit) -> None:
+        """As `Watcher.began`."""
+        self.watcher.began(unit)
+
+    def ended(self, unit: Unit, outcome: Done[Any] | Failure | None) -> None:
+        """As `Watcher.ended`."""
+        self.watcher.ended(unit, outcome)
+        if isinstance(outcome, Failure):
+            raise RunError(f"stopped at the first failure: {outcome.model} in {outcome.phase}: {outcome}")
 
 
 class Bars(Lines):

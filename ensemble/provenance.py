@@ -24,15 +24,15 @@ def provenance(study: Study) -> dict[str, Any]:
         "versions": {name: version(name) for name in PACKAGES},
         "seed": study.seed,
         "data": {"source": _made(study.data), "sha256": _joined(study.seen.digests)},
-        "models": {name: _made(model) for name, model in study.models.items()},
+        "models": {name: _made(model.bare, model) for name, model in study.models.items()},
         "starts": {name: list(map(str, study.starts(period))) for name, period in study.periods.items() if name != "train"},
     }
 
 
-def _made(of: object) -> dict[str, str]:
-    """The digests of the file that defines the class of an object, of the files that one loads, and of its settings."""
+def _made(of: object, whole: object = None) -> dict[str, str]:
+    """The digests of the file that defines the class of an object, of the files that one loads, and of the settings of the `whole`."""
     file = plugins.origin(type(of))
-    settings = hashlib.sha256(repr(of).encode()).hexdigest()
+    settings = hashlib.sha256(repr(of if whole is None else whole).encode()).hexdigest()
     if file is None:
         code = hashlib.sha256(cloudpickle.dumps(type(of))).hexdigest()
         return {"class": f"{type(of).__module__}:{type(of).__qualname__}", "sha256": code, "settings": settings}

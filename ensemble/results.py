@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,25 +13,22 @@ import numpy as np
 import xarray as xr
 
 from ensemble.chunk import known_ahead, windows
+from ensemble.combining import Weighted, combined
 from ensemble.errors import InputError, unknown
 from ensemble.execute import Cost, Failure
 from ensemble.execute.threads import one_thread
 from ensemble.findings import Finding
+from ensemble.grouping import grouped
 from ensemble.hindcast import checked, problem_of, windowed
 from ensemble.prepare import record
 from ensemble.prepare.record import span
 from ensemble.provenance import provenance
 from ensemble.recipe import written
-from ensemble.score import Score
-from ensemble.score.evaluate import Labels, evaluate, evidence, statistics_of
 from ensemble.score.means import Means
-from ensemble.significance import Bootstrap, Draw, compared, judged, sampled
-from ensemble.significance.spans import steps_ahead
+from ensemble.significance import Bootstrap, Case, certainties
 from ensemble.store import labelled, verifiable, write_netcdf, write_state, write_text, write_zarr
-from ensemble.study import COMMON, Study
-from ensemble.sums import total
+from ensemble.study import Study
 from ensemble.task import Array, Times, dataset, moment
-from ensemble.units import Column, Weighted, combined, side_by_side
 
 if TYPE_CHECKING:
     from ensemble.report import Plots
@@ -87,6 +85,8 @@ class Run:
             raise unknown("region", region, self.scores["region"].values)
         values = self.scores[score].sel(region=region)
         values = values.mean("lead_time", skipna=False) if lead_time is None else values.sel(lead_time=lead_time)
+        if values.dims != ("model",):
+            raise InputError(f"score: {score} has the dimensions {self.scores[score].dims}, and ranks nobody; look at it in `Run.scores`")
         values = values.dropna("model")
         sign = {"high": -1.0, "low": 1.0}.get(self.scores[score].attrs["best"])
         order = np.argsort(np.abs(values.values) if sign is None else sign * values.values, kind="stable")
@@ -97,28 +97,51 @@ class Run:
 
         (model, lead_time, region), or of the mean over all leads. See `ensemble.significance.judged`.
         """
-        made, means, draw = self._resampling(score, settings)
-        found = sampled(made, means, draw)
-        return judged(found.over_leads() if over_leads else found, settings)
+        return self._case.judged(score, settings, over_leads=over_leads)
 
     def compare(self, first: str, second: str, score: str = "rmse", settings: Bootstrap | None = None) -> xr.Dataset:
         """Paired tests of two models, (lead_time, region). See `ensemble.significance.compared`."""
-        made, means, draw = self._resampling(score, settings)
-        for name in (first, second):
-            if name not in self.scores["model"].values:
-                raise unknown("model", name, self.scores["model"].values)
-        ahead = steps_ahead(means.sums["init_time"].values, self.study.labels, self.study.data.step)
-        return compared(made, means, first, second, draw, ahead, settings)
+        return self._case.compared(first, second, score, settings)
 
-    def _resampling(self, score: str, settings: Bootstrap | None) -> tuple[Score, Means, Draw]:
-        known = {each.name: each for each in self.study.scores}
-        if score not in known:
-            raise unknown("score", score, known)
+    def significant(self, baseline: str, score: str = "rmse", settings: Bootstrap | None = None) -> xr.Dataset:
+        """Each model against one, (model, lead_time, region), and where that is `significant`. See `ensemble.significance.significant`."""
+        return self._case.significant(baseline, score, settings)
+
+    def gain(self, score: str = "rmse", settings: Bootstrap | None = None) -> xr.Dataset:
+        """What each combination gains over its best `single` member, (combination, region), in the mean over all leads.
+
+        That member is picked by its validation errors; where no rule of the run knows these, by the test (`hindsight`).
+        """
+        return self._case.gained(self.combinations, score, settings)
+
+    def stability(self, score: str = "rmse", settings: Bootstrap | None = None) -> xr.Dataset:
+        """How well the ranking of single models in the validation period holds in the test. See `ensemble.significance.case`."""
+        return self._case.stability(self.combinations, score, settings)
+
+    @cached_property
+    def significance(self) -> xr.Dataset:
+        """How sure all scores are; what `significance.nc` holds. See `ensemble.significance.table`."""
         if self.by_start is None:
-            raise InputError("significance: this run does not hold the sums of each start; run the study again")
-        longest = int(self.study.labels.max()) * self.study.data.step
-        drawn = (settings or Bootstrap(seed=self.study.seed)).draw(self.by_start.sums["init_time"].values, longest)
-        return known[score], self.by_start, drawn
+            return xr.Dataset(attrs={"absent": "this run does not hold the sums of each start"})
+        units = {str(name): str(each.attrs.get("units", "1")) for name, each in self.scores.items()}
+        made = certainties(self._case, units)
+        return labelled(made, self.study.data.step) if "lead_time" in made.coords else made
+
+    @property
+    def _case(self) -> Case:
+        return Case.of(self.study, self._sums())
+
+    def grouped(self, by: str = "start_month") -> xr.Dataset:
+        """The scores of groups of starts, (group, model, lead_time, region), with `n` and `n_starts`. See `ensemble.grouping.grouped`.
+
+        `by` is start_month, start_season or start_year, or valid_month, valid_season or valid_year, of the time that each lead verifies.
+        """
+        return grouped(self.study, self._sums(), by, self.scores)
+
+    def _sums(self) -> Means:
+        if self.by_start is None:
+            raise InputError("by_start: this run does not hold the sums of each start; run the study again")
+        return self.by_start
 
     def cost(self) -> xr.Dataset:
         """(model, phase): seconds, of which compiling, and the peak memory [bytes] of a worker meanwhile."""
@@ -149,7 +172,10 @@ class Run:
         issued = np.array([start])
         if model in self.combinations:
             weighted, scored = self.combinations[model], problem_of(study).scored
-            values = combined(scored, weighted, {name: self._forecast(name, issued) for name in weighted.models})
+            made = combined(scored, weighted, {name: self._forecast(name, issued) for name in weighted.models if name in self.states})
+            if made is None:
+                raise InputError(f"{model}: it needs {' or '.join(weighted.models)}, none of which has been fitted")
+            values = made
         else:
             values = self._forecast(model, issued)
         coords = {"init_time": issued, "lead_time": study.labels, "member": np.arange(values.shape[2])}
@@ -173,8 +199,11 @@ class Run:
         folder = Path(folder)
         write_text(folder / "recipe.yaml", written(self.study))
         write_netcdf(folder / "scores.nc", self.scores)
+        for by in self.study.by:
+            write_netcdf(folder / f"scores_by_{by}.nc", self.grouped(by))
         write_netcdf(folder / "maps.nc", self.maps)
         write_netcdf(folder / "weights.nc", self.weights)
+        write_netcdf(folder / "significance.nc", self.significance)
         for name, state in self.states.items():
             write_state(folder / "states", name, state)
         if self.forecasts is not None:
@@ -199,52 +228,3 @@ class Run:
         took = {"seconds": self.seconds, "workers": self.workers, "costs": costs}
         table = [each._asdict() for each in self.notes]
         return {**provenance(self.study), **took, "failures": failures, "data_table": table}
-
-
-def assembled(study: Study, columns: Sequence[Column], learnt: Mapping[str, Weighted]) -> tuple[xr.Dataset, xr.Dataset, xr.Dataset, Means]:
-    """Scores, maps and weights of the models that every column has, and their sums by start."""
-    names = tuple(name for name in columns[0].models if all(name in each.models for each in columns))
-    tallies = [each.tally.select([each.models.index(name) for name in names]) for each in columns]
-    kinds = tuple(study.models[name].kind if name in study.models else "combination" for name in names)
-    members = tuple(columns[0].members[columns[0].models.index(name)] for name in names)
-    labels = Labels(names, kinds, members, tuple(study.labels.tolist()), study.regions, study.domain.fields[study.target])
-    tally = total(tallies)
-    scores, maps = evaluate(tally, study.scores, labels)
-    had = np.stack([_starts_had(study, learnt[name].models if name in learnt else (name,)) for name in names])
-    had = np.broadcast_to(had[:, :, None], scores["n_starts"].shape)
-    scores["n_starts_had"] = scores["n_starts"].copy(data=had).assign_attrs(long_name="number of starts that the model has by itself")
-    weights = [_weights(study, each) for each in learnt.values()]
-    if not weights:
-        none = (("combination", "lead_time"), np.zeros((0, len(study.labels))))
-        return (
-            scores,
-            maps,
-            xr.Dataset({"weight": none}, {"lead_time": study.labels}),
-            evidence(tally, statistics_of(study.scores), labels).regions,
-        )
-    weight = xr.concat(weights, xr.Variable("combination", list(learnt)), join="outer", fill_value=0.0)
-    return scores, maps, xr.Dataset({"weight": weight}), evidence(tally, statistics_of(study.scores), labels).regions
-
-
-def _starts_had(study: Study, models: Sequence[str]) -> Array:
-    """(lead_time,): the starts that verify in the test period and for which some models have a forecast, whatever the others have."""
-    starts = COMMON.held(study.possible(study.test), {name: study.issued[name] for name in models})
-    valid = study.domain.valid_time(starts, study.lead_times)
-    counts = np.isin(valid, study.sample.verifies(study.test, starts, study.lead_times, study.data.step))
-    spans = [each.steps for each in study.windows] or [np.array([lead]) for lead in study.lead_times]
-    return np.array([counts[:, np.isin(study.lead_times, each)].all(1).sum() for each in spans])
-
-
-def together(study: Study, columns: Sequence[Column], models: Sequence[str]) -> xr.DataTree:
-    """The kept forecasts of all pieces, a node per model: the target (init_time, lead_time, [member,] ...)."""
-    nodes = {}
-    for name in models:
-        values = xr.concat([each.forecasts[name] for each in columns], "init_time")
-        nodes[name] = labelled(verifiable(values.to_dataset(name=study.target), study.domain, study.windows), study.data.step)
-    return xr.DataTree.from_dict(nodes)
-
-
-def _weights(study: Study, weighted: Weighted) -> xr.DataArray:
-    values = weighted.rule.weights(weighted.state, side_by_side(problem_of(study).scored, weighted.models))
-    coords = {"model": list(weighted.models), "lead_time": study.labels}
-    return xr.DataArray(values, dims=("model", "lead_time"), coords=coords, attrs={"units": "1", "long_name": "weight in the combination"})

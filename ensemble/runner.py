@@ -1,7 +1,6 @@
 """The run: fit all models at once, forecast, score and combine piece by piece, write.
 
-`plan` says what is to be done, as units that wait for one another; a dispatcher runs them, on the cluster or here; what became
-of them is collected in a `Run`.
+`plan` says what is to be done; a dispatcher does it, on the cluster or here; what became of it is collected in a `Run`.
 """
 
 from __future__ import annotations
@@ -9,117 +8,45 @@ from __future__ import annotations
 import logging
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from distributed import Client
 
-from ensemble import plugins
+from ensemble.assemble import assembled, together
 from ensemble.checks import check_against_record
 from ensemble.cluster import connected
+from ensemble.combining import Weighted
 from ensemble.errors import RunError
 from ensemble.execute import Dispatcher, Done, Failure, Here, OnDask, Unit, merged
-from ensemble.hindcast import forecast, mean_forecast, problem_of
-from ensemble.parts import Climatology
+from ensemble.planning import Plan, plan
 from ensemble.prepare import cut, survey
-from ensemble.progress import logged, progress
+from ensemble.progress import Strict, logged, progress
 from ensemble.recipe import cluster_of, read_recipe
-from ensemble.results import Run, assembled, together
-from ensemble.score.evaluate import statistics_of
+from ensemble.results import Run
 from ensemble.store import labelled
 from ensemble.study import Study
 from ensemble.sums import total
 from ensemble.task import Times
-from ensemble.units import Weighted, column, fit_model, learn, summed
 
 log = logging.getLogger("ensemble")
-
-TOGETHER = 8  # columns that are added up at once, a power of two
-
-
-class Plan(NamedTuple):
-    """The units of a run by what they are for; each list in the order of the study."""
-
-    fits: dict[str, Unit]
-    forecasts: list[Unit]
-    learns: dict[str, Unit]
-    climatology: Unit | None
-    columns: list[Unit]
-    sums: list[Unit]  # of columns, each of what stands before it
-    scores: list[Unit]  # the few of both that are left
-
-    @property
-    def units(self) -> list[Unit]:
-        """All of them, none before what it needs."""
-        reference = [] if self.climatology is None else [self.climatology]
-        return [*reference, *self.fits.values(), *self.forecasts, *self.learns.values(), *self.columns, *self.sums]
-
-
-def plan(study: Study, *, keep_forecasts: bool = False) -> Plan:
-    """What is to be done."""
-    pieces = {name: study.pieces(period) for name, period in study.periods.items() if name != "train"}
-    size = max(len(piece) for each in pieces.values() for piece in each)
-    problem, own = problem_of(study, size), {name: problem_of(study, size, name) for name in study.models}
-    climatology = None if study.train is None else Unit("reference", "fit", fit_model, (problem, Climatology()), guess=0.1, keep=True)
-    code = {n: plugins.code_of(type(model)) for n, model in study.models.items()}
-    fits = {
-        n: Unit(n, "fit", fit_model, (own[n], model), guess=study.models[n].effort, keep=True, code=code[n])
-        for n, model in study.framed.items()
-    }
-
-    def forecasts(period: str, function: Callable[..., Any]) -> list[dict[str, Unit]]:
-        return [
-            {n: Unit(n, "hindcast", function, (own[n], study.framed[n], fits[n], piece), guess=0.2, code=code[n]) for n in study.models}
-            for piece in pieces[period]
-        ]
-
-    past = forecasts("validate", mean_forecast) if study.combinations and study.validate else []
-    present = forecasts("test", forecast)
-    by_model = {name: [piece[name] for piece in past] for name in study.models}
-    known = study.verifies(study.validate) if study.validate else study.data.times[:0]
-    learns = {
-        n: Unit(n, "learn", learn, (problem, rule, known, by_model), 0.1, tolerant=True, keep=True)
-        for n, rule in study.combinations.items()
-    }
-    statistics, verifies = statistics_of(study.scores), study.verifies(study.test)
-
-    def scored(piece: Times, made: dict[str, Unit]) -> Unit:
-        arguments = (problem, climatology, study.regions, statistics, piece, verifies, made, learns, keep_forecasts)
-        return Unit("scores", "score", column, arguments, guess=0.3, tolerant=True, keep=few)
-
-    few = keep_forecasts or len(present) <= TOGETHER  # columns that the run can hold all at once
-    columns = [scored(piece, made) for piece, made in zip(pieces["test"], present, strict=True)]
-    sums, left = ([], columns) if few else _sums(columns)
-    return Plan(fits, [unit for piece in (*past, *present) for unit in piece.values()], learns, climatology, columns, sums, left)
-
-
-def _sums(columns: list[Unit]) -> tuple[list[Unit], list[Unit]]:
-    """Sums of columns on the workers, sums of these and so on, and the last: maps of a long record would fill a memory.
-
-    Groups are a power of two, so that every number is added to its neighbour as `total` would have it.
-    """
-    made: list[Unit] = []
-    while len(columns) > TOGETHER:
-        groups = [columns[i : i + TOGETHER] for i in range(0, len(columns), TOGETHER)]
-        last = len(groups) <= TOGETHER
-        columns = [Unit("scores", "score", summed, (group,), guess=0.05, keep=last) for group in groups]
-        made += columns
-    return made, columns
 
 
 def run(
     study: Study | str | Path = "enso", *, out: str | Path | None = None, client: Client | None = None, scheduler: str | None = None,
-    workers: int | None = None, settings: Sequence[str] = (), only: Sequence[str] = (), keep_forecasts: bool = False, show: bool = True,
+    workers: int | None = None, settings: Sequence[str] = (), only: Sequence[str] = (), keep_forecasts: bool = False,
+    fail_fast: bool = False, show: bool = True,
 ) -> Run:  # fmt: skip
     """Run a study, or the recipe of that name or path, and write its folder to `out` if that is given.
 
     It runs on the cluster of `client`, which stays open, or at the address `scheduler`, or that of the recipe, or on
     `workers` processes of this machine (one per core if not given; 0 runs everything here, for debugging). Raises
-    InputError for a study that cannot be run, before anything has been done.
+    InputError for a study that cannot be run, before anything has been done; with `fail_fast` RunError at the first failure of
+    a model, where else the others are finished and `Run.failures` says what is missing.
     """
     began = time.perf_counter()
     cluster: Mapping[str, Any] = {"local": {"workers": workers}}
@@ -139,9 +66,9 @@ def run(
                 check_against_record(study)
             for note in study.notes:
                 log.info("data: %s", note)
-            todo = plan(study, keep_forecasts=keep_forecasts)
+            todo = plan(study, keep_forecasts=keep_forecasts, fail_fast=fail_fast)
             with progress(todo.units, show=show, dashboard=None if connection is None else connection.dashboard_link) as watcher:
-                outcomes = dispatcher.run(todo.units, watcher)
+                outcomes = dispatcher.run(todo.units, Strict(watcher) if fail_fast else watcher)
             count = 1 if connection is None else len(connection.scheduler_info(n_workers=-1)["workers"])
             closed = beside.submit(stack.pop_all().close)  # takes a second, for which the report need not wait
             found = _finished(study, todo, outcomes, time.perf_counter() - began, count)
@@ -163,9 +90,13 @@ def _surveyed(study: Study, pieces: Sequence[Times], dispatcher: Dispatcher) -> 
 
 def _finished(study: Study, todo: Plan, outcomes: Mapping[Unit, Any], seconds: float, workers: int) -> Run:
     """The run, from what became of its units; raises RunError if nothing came of any."""
-    failures = merged(each for each in outcomes.values() if isinstance(each, Failure))
+    whole = [each for each in outcomes.values() if isinstance(each, Failure)]
     done = {unit: each for unit, each in outcomes.items() if isinstance(each, Done)}
     columns = [done[unit].value for unit in todo.scores if unit in done]
+    partly = merged(failure for column in columns for failure in column.failures)
+    for failure in partly:
+        log.error("%s failed in %s: %s", failure.model, failure.phase, failure)
+    failures = merged([*whole, *partly])
     if len(columns) < len(todo.scores) or not columns[0].models:
         raise RunError(f"nothing could be scored: {'; '.join(f'{each.model}, {each.phase}: {each}' for each in failures)}")
     learnt = {name: done[unit].value for name, unit in todo.learns.items() if unit in done}

@@ -38,8 +38,8 @@ class Scored:
         return xr.concat(each, xr.Variable("truth", list(self.runs)), join="outer", combine_attrs="override", data_vars="all")
 
     def changes(self, score: str | None = None) -> list[str]:
-        """In words, the pairs of models whose order by `score` (the first of the study, if not given) changes with the truth."""
-        score = score or next(iter(self.runs.values())).study.scores[0].name
+        """In words, the pairs of models whose order by `score` (the first that ranks, if not given) changes with the truth."""
+        score = score or next(each.name for each in next(iter(self.runs.values())).study.scores if each.ranks)
         orders = {truth: [str(name) for name in run.ranking(score)["model"].values] for truth, run in self.runs.items()}
         names = sorted(set.intersection(*map(set, orders.values())))
         found = []
@@ -75,7 +75,7 @@ def score_files(
 
 def _is_short(study: Study) -> bool:
     """Whether there is little to do; a record of several blocks is for the workers to look at, and not a short one."""
-    return len(cut(study.data, study.names)) == 1 and len(study.pieces(study.test)) * (len(study.models) + 1) <= FEW
+    return len(cut(study.data, study.names)) == 1 and len(study.cut(study.starts(study.test))) * (len(study.models) + 1) <= FEW
 
 
 def study_of_files(forecasts: Mapping[str, str], truth: str, *, recipe: str | Path | None = None, settings: Sequence[str] = ()) -> Study:

@@ -11,13 +11,16 @@ import numpy as np
 
 from ensemble.checks import check_study
 from ensemble.combine import Combine
+from ensemble.combine.dressing import Dressing
 from ensemble.errors import InputError, unknown
 from ensemble.findings import Finding
 from ensemble.model import Model, Transform
+from ensemble.origins import Fold, folds
 from ensemble.parts import Estimator, Then
 from ensemble.prepare import Survey, cut, domain_of, survey
 from ensemble.sample import Sample
 from ensemble.score import SCORES, Region, Score
+from ensemble.score.region import placed
 from ensemble.sums import total
 from ensemble.task import Array, Domain, Period, Source, Times, Window, shift
 
@@ -32,7 +35,8 @@ class Study:
 
     `anomalies` are taken from the record before each model and put back after it, outermost first; lead times are whole
     steps of the record, or `windows` of them. Without `train` nothing can be learnt, and scores are of full fields; without
-    `validate` combinations can learn no weights. `sample` says which forecasts count.
+    `validate` combinations can learn no weights; with `Origins` there, models are fitted anew for it at each.
+    `sample` says which forecasts count.
     """
 
     data: Source
@@ -44,10 +48,12 @@ class Study:
     lead_times: Array  # those that models forecast
     anomalies: tuple[Transform[Any, Any], ...] = ()
     regions: Mapping[str, Region] = field(default_factory=dict)  # beside `all`, which is always there
-    scores: tuple[Score, ...] = tuple(score() for score in SCORES.values())
+    scores: tuple[Score, ...] = tuple(score() for score in SCORES.values() if score.usual)
     combinations: Mapping[str, Combine[Any, Any]] = field(default_factory=dict)
     predictors: tuple[str, ...] = ()  # variables of the record beside the target, for the models that look at them
     windows: tuple[Window, ...] = ()  # of the lead times, scored instead of them
+    dress: Dressing | None = None  # what single forecasts wear, learnt from the validation period
+    by: tuple[str, ...] = ()  # what starts are grouped by for tables of their own; see `ensemble.score.groups.GROUPINGS`
     sample: Sample = COMMON
     surveyed: Survey | None = None  # what a pass over the record has shown, where one was made already
     seed: int = 0
@@ -59,6 +65,7 @@ class Study:
         object.__setattr__(self, "models", {name: _model(each) for name, each in self.models.items()})
         object.__setattr__(self, "regions", {"all": Region(), **self.regions})
         check_study(self)
+        object.__setattr__(self, "regions", placed(self.regions, self.data, self.target))
 
     @property
     def periods(self) -> dict[str, Period]:
@@ -135,9 +142,13 @@ class Study:
         """The valid times of `period` that count."""
         return self.sample.verifies(period, self.starts(period), self.lead_times, self.data.step)
 
-    def pieces(self, period: Period) -> list[Times]:
-        """The starts of `period`, cut into nearly equal pieces; the cut depends on the study alone."""
-        starts = self.starts(period)
+    @cached_property
+    def folds(self) -> list[Fold]:
+        """The starts of the validation period, by what has been learnt when they are forecast."""
+        return folds(self.validate, self.starts(self.validate), self.train, self.data.step) if self.validate else []
+
+    def cut(self, starts: Times) -> list[Times]:
+        """Nearly equal pieces of `starts`; the cut depends on the study alone."""
         return list(np.array_split(starts, max(1, -(-len(starts) // self._together))))
 
     @property

@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
 
-from ensemble.chunk import Chunk
-from ensemble.combine import Combine
+from ensemble.combine.dressing import Dressing
+from ensemble.combining import Weighted, combined
 from ensemble.execute import Cost, Done, Failure, Serial
-from ensemble.fitting import fit
+from ensemble.fitting import fit, unlearnt
 from ensemble.hindcast import Problem, verifying, windowed
-from ensemble.model import Learner, State
+from ensemble.parts import Quantiles
 from ensemble.prepare import chunk_of
 from ensemble.score import Region, Statistic, Tally, Values, tally
 from ensemble.sums import total
-from ensemble.task import Array, Domain, Field, Times, month
-
-
-class Weighted(NamedTuple):
-    """A combination with what it has learnt, of which models."""
-
-    rule: Combine[Any, Any]
-    state: Any
-    models: tuple[str, ...]
-    costs: tuple[Cost, ...]  # of the forecasts it was learnt from
+from ensemble.task import Array, Domain, Times, month
 
 
 class Column(NamedTuple):
@@ -37,6 +28,8 @@ class Column(NamedTuple):
     members: tuple[int, ...]
     forecasts: Mapping[str, xr.DataArray]  # where they are wanted
     costs: tuple[Cost, ...]  # of the forecasts
+    failures: tuple[Failure, ...] = ()  # of models that forecast some of the starts
+    draws: tuple[bool, ...] = ()  # whether members are draws, of each model
 
 
 def fit_model(problem: Problem, learner: Any) -> Any:
@@ -48,69 +41,58 @@ def fit_model(problem: Problem, learner: Any) -> Any:
     return fit(learner, [[chunk] for chunk in chunks], problem.domain, Serial(), problem.seed)
 
 
-def unlearnt(learner: Learner[State, Any], domain: Domain, seed: int, period: str) -> State:
-    """The state of a learner for which there are no data; raises ValueError where it cannot do without."""
-    state, finished = learner.start(domain, seed)
-    if not finished:
-        raise ValueError(f"{type(learner).__name__} learns from data, and the study has no `{period}:` period; give it one")
-    return state
+class Scoring(NamedTuple):
+    """How forecasts are scored; the same for all pieces."""
 
-
-def learn(
-    problem: Problem, rule: Combine[Any, Any], verifies: Times, forecasts: Mapping[str, list[Done[xr.DataArray] | Failure]]
-) -> Weighted:
-    """What a combination learns from all forecasts of the validation period; models that failed take no part."""
-    alive = {n: [each.value for each in made if isinstance(each, Done)] for n, made in forecasts.items() if not _failed(made)}
-    names = tuple(name for name in alive if name not in rule.without)
-    if not names:
-        raise ValueError("no model is left to combine")
-    domain = side_by_side(problem.scored, names)
-    pieces = range(len(alive[names[0]]))
-    if not pieces:
-        return Weighted(rule, unlearnt(rule, domain, problem.seed, "validate"), names, ())
-    chunks = [_past(problem, domain, [alive[name][i] for name in names], verifies) for i in pieces]
-    costs = tuple(cost for each in forecasts.values() for done in each if isinstance(done, Done) for cost in done.costs)
-    return Weighted(rule, fit(rule, [[chunk] for chunk in chunks], domain, Serial(), problem.seed), names, costs)
-
-
-def _failed(made: Iterable[object]) -> bool:
-    return any(isinstance(each, Failure) for each in made)
-
-
-def _past(problem: Problem, domain: Domain, forecasts: list[xr.DataArray], verifies: Times) -> Chunk:
-    truth = verifying(problem, forecasts[0]["init_time"].values, verifies)
-    stacked = np.stack([each.values.mean(2) for each in forecasts])
-    dims = ("init_time", "lead_time", *problem.domain.fields[problem.domain.target].dims)
-    return Chunk(xr.Dataset({"forecast": (("model", *dims), stacked), "truth": (dims, truth)}), domain, 0, len(truth), True)
-
-
-def side_by_side(domain: Domain, names: tuple[str, ...]) -> Domain:
-    """The domain of forecasts that stand side by side."""
-    field = domain.fields[domain.target]
-    mask, area = (np.broadcast_to(each, (len(names), *each.shape)) for each in (field.mask, field.area))
-    return domain._replace(fields={"forecast": Field({"model": np.array(names), **field.coords}, mask, area, field.attrs)})
+    problem: Problem
+    regions: Mapping[str, Region]
+    statistics: tuple[Statistic, ...]
+    verifies: Times
+    quantiles: Quantiles | None  # that scores are made with
+    dressing: Dressing | None
+    keep: bool  # whether forecasts are kept
+    compiled: bool  # whether there is enough to add up for compiled passes
 
 
 def column(
-    problem: Problem, climatology: Done[Any] | None, regions: Mapping[str, Region], statistics: tuple[Statistic, ...], init_time: Times,
-    verifies: Times, forecasts: Mapping[str, Done[xr.DataArray] | Failure], combinations: Mapping[str, Done[Weighted] | Failure],
-    keep: bool,
+    how: Scoring, init_time: Times, climatology: Done[Any] | None, quantiles: Done[Any] | None, worn: Mapping[str, Done[Array] | Failure],
+    forecasts: Mapping[str, Done[xr.DataArray] | Failure], combinations: Mapping[str, Done[Weighted] | Failure],
 ) -> Column:  # fmt: skip
-    """All models' forecasts of one piece of starts, scored beside their combinations on the same starts and points."""
+    """All models' forecasts of one piece of starts, scored beside their combinations on the same starts and points.
+
+    A model that failed at a start has no scores; combinations are made start by start of the models that are there.
+    """
+    problem = how.problem
     domain, field = problem.scored, problem.domain.fields[problem.domain.target]
     done = {name: each for name, each in forecasts.items() if isinstance(each, Done)}
     if not done:
         raise ValueError("no model has a forecast")
+    failures = tuple(_named(each.value.attrs["failure"], name) for name, each in done.items() if "failure" in each.value.attrs)
+    failing = {each.model: ~np.isin(init_time, np.array(each.starts, init_time.dtype)) for each in failures}
     made = {name: each.value.values for name, each in done.items()}
-    for name, each in combinations.items():
-        if isinstance(each, Done) and made.keys() >= set(each.value.models):
-            made[name] = combined(domain, each.value, made)
-    normal, truth = normals(problem, climatology, init_time), verifying(problem, init_time, verifies)
-    values = [Values(each, truth, normal) for each in made.values()]
-    sums = tally(init_time, values, field, regions, statistics, common=problem.common)
+    learnt = {name: each.value for name, each in combinations.items() if isinstance(each, Done)}
+    for name, weighted in learnt.items():
+        whole = combined(domain, weighted, made, failing)
+        if whole is not None:
+            made[name] = whole
+    made = {name: each for name, each in made.items() if name not in failing}
+    if not made:
+        raise ValueError("no model has a forecast of all starts, and no combination")
+    widths = {name: each.value for name, each in worn.items() if isinstance(each, Done)} | {n: each.worn for n, each in learnt.items()}
+    drawn = {name: name not in learnt or not learnt[name].rule.distribution for name in made}
+    for name in [name for name, each in made.items() if how.dressing and each.shape[2] == 1 and widths.get(name) is not None]:
+        assert how.dressing is not None
+        made[name], drawn[name] = how.dressing.dressed(widths[name], init_time, made[name]), False
+    normal, truth = normals(problem, climatology, init_time), verifying(problem, init_time, how.verifies)
+    edges = {} if how.quantiles is None or quantiles is None else how.quantiles.edges(quantiles.value, problem.domain, init_time)
+    for edge in edges.values():
+        truth = np.where(np.isnan(edge), np.nan, truth)  # what the training period has no value of does not count
+    values = [Values(each, truth, normal, edges, draws=drawn[name]) for name, each in made.items()]
+    sums = tally(init_time, values, field, how.regions, how.statistics, common=problem.common, compiled=how.compiled)
     costs = tuple(cost for each in done.values() for cost in each.costs)
-    kept = {name: _kept(domain, init_time, each) for name, each in made.items()} if keep else {}
-    return Column(sums, tuple(made), tuple(each.shape[2] for each in made.values()), kept, costs)
+    kept = {name: _kept(domain, init_time, each) for name, each in made.items()} if how.keep else {}
+    members = tuple(each.shape[2] for each in made.values())
+    return Column(sums, tuple(made), members, kept, costs, failures, tuple(drawn[name] for name in made))
 
 
 def summed(columns: Sequence[Done[Column]]) -> Column:
@@ -118,9 +100,10 @@ def summed(columns: Sequence[Done[Column]]) -> Column:
     values = [each.value for each in columns]
     models = tuple(name for name in values[0].models if all(name in each.models for each in values))
     sums = total([each.tally.select([each.models.index(name) for name in models]) for each in values])
-    members = tuple(values[0].members[values[0].models.index(name)] for name in models)
+    at = [values[0].models.index(name) for name in models]
+    members, draws = tuple(values[0].members[i] for i in at), tuple(values[0].draws[i] for i in at)
     costs = tuple(dict.fromkeys(cost for each in columns for cost in (*each.value.costs, *each.costs)))
-    return Column(sums, models, members, {}, costs)
+    return Column(sums, models, members, {}, costs, tuple(failure for each in values for failure in each.failures), draws)
 
 
 def normals(problem: Problem, climatology: Done[Any] | None, init_time: Times) -> Array | None:
@@ -131,11 +114,8 @@ def normals(problem: Problem, climatology: Done[Any] | None, init_time: Times) -
     return windowed(climatology.value[domain.target][month(domain.valid_time(init_time, domain.lead_times))], problem)
 
 
-def combined(domain: Domain, weighted: Weighted, made: Mapping[str, Array]) -> Array:
-    """What a combination makes of forecasts (init_time, lead_time, member, ...): one with a single member."""
-    dims = ("model", "init_time", "lead_time", *domain.fields[domain.target].dims)
-    stacked = xr.DataArray(np.stack([made[name].mean(2) for name in weighted.models]), dims=dims)
-    return weighted.rule.combine(weighted.state, side_by_side(domain, weighted.models), stacked).values[:, :, None]
+def _named(failure: Failure, model: str) -> Failure:
+    return failure._replace(model=model, phase="hindcast")
 
 
 def _kept(domain: Domain, init_time: Times, made: Array) -> xr.DataArray:

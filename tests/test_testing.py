@@ -10,7 +10,7 @@ import pytest
 import xarray as xr
 
 from ensemble import Array, Chunk, Domain, Learnt, Model, Source, Sum, Times, Untrained
-from ensemble.combine import COMBINATIONS, Combine
+from ensemble.combine import COMBINATIONS, Combine, Fixed
 from ensemble.score import SCORES, Means, Values
 from ensemble.score.base import PointScore
 from ensemble.score.statistics import SquaredError
@@ -202,14 +202,14 @@ def test_a_forecast_that_leans_on_later_starts_is_found() -> None:
         the_future_is_unknown(Trial(basin_study(model=Averages())))
 
 
-@pytest.mark.parametrize("name", SCORES)
+@pytest.mark.parametrize("name", [name for name in SCORES if name != "sedi"])  # which a forecast that is nearly perfect has not
 def test_every_score_keeps_its_promises(name: str) -> None:
     check_score(SCORES[name]())
 
 
 @pytest.mark.parametrize("name", COMBINATIONS)
 def test_every_combination_keeps_its_promises(name: str) -> None:
-    check_combine(COMBINATIONS[name]())
+    check_combine(Fixed(share={"good": 3, "climatology": 1}) if name == "fixed" else COMBINATIONS[name]())
 
 
 class RootBeforeTheMean(SquaredError):

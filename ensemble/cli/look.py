@@ -81,7 +81,7 @@ def check(
     if debug:
         os.environ["ENSEMBLE_DEBUG"] = "1"
     from ensemble.checks import check_against_record
-    from ensemble.runner import plan  # dask is needed only here
+    from ensemble.planning import plan  # dask is needed only here
 
     study = ens.read_recipe(recipe, settings=change or [], only=only.split(",") if only else [])
     check_against_record(study)
@@ -111,7 +111,8 @@ def _chosen(of: Any) -> str:
     """An object with those of its settings that are not the default."""
     settings = [each for each in dataclasses.fields(of) if each.init] if dataclasses.is_dataclass(of) else []
     values = {each.name: getattr(of, each.name) for each in settings if getattr(of, each.name) != each.default}
-    return f"{type(of).__name__}({', '.join(f'{name}={value!r}' for name, value in values.items())})"
+    said = {name: _chosen(value) if isinstance(value, ens.Model) else repr(value) for name, value in values.items()}
+    return f"{type(of).__name__}({', '.join(f'{name}={value}' for name, value in said.items())})"
 
 
 def _day(time: np.datetime64) -> str:

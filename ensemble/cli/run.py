@@ -25,6 +25,7 @@ def run(
     change: Annotated[list[str] | None, typer.Option("--set", help="Change one value: models.lim.modes=20. Repeatable.")] = None,
     only: Annotated[str | None, typer.Option(help="Run only these models: lim,mlp.")] = None,
     keep_forecasts: Annotated[bool, typer.Option("--keep-forecasts", help="Write all forecasts to forecasts.zarr.")] = False,
+    fail_fast: Annotated[bool, typer.Option("--fail-fast", help="Stop at the first failure of a model.")] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
 ) -> None:
     """Fit, run, score and combine the models of RECIPE, and write scores, maps, weights and a report.
@@ -44,8 +45,9 @@ def run(
         raise InputError(f"--out: {folder} exists already and holds {'a file' if folder.is_file() else 'a finished run'}; name another")
     names = [each.strip() for each in only.split(",") if each.strip()] if only else []
     found = ens.run(
-        recipe, out=folder, workers=workers, scheduler=scheduler, settings=change or [], only=names, keep_forecasts=keep_forecasts
-    )
+        recipe, out=folder, workers=workers, scheduler=scheduler, settings=change or [], only=names, keep_forecasts=keep_forecasts,
+        fail_fast=fail_fast,
+    )  # fmt: skip
     _show(found)
     if found.failures:
         raise typer.Exit(3)
@@ -53,7 +55,7 @@ def run(
 
 def _show(run: ens.Run) -> None:
     """The ranking, what it rests on, and where the rest is."""
-    from ensemble.report import samples  # Matplotlib comes with it: the run has loaded it by now, other commands need none
+    from ensemble.report import rescaled, samples  # Matplotlib comes with it: the run has loaded it by now, other commands need none
 
     title, table = _ranking(run)
     print(title)
@@ -62,6 +64,9 @@ def _show(run: ens.Run) -> None:
         print(f"{samples.counted(run)} The ranking compares different samples.")
     for failure in run.failures:
         print(f"failed: {failure.model} in {failure.phase}: {failure}")
+    for name, failed in rescaled.rescaled(run).items():
+        said = ", ".join(f"{model} ({where})" for model, where in failed.items())
+        print(f"{name}: weights were rescaled start by start where a model failed: {said}")
     print(f"{run.seconds:.0f} s on {run.workers} workers" + (f"; report: {run.folder / 'report.html'}" if run.folder else ""))
 
 

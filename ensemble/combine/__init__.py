@@ -4,10 +4,10 @@ A rule is a learner. Its chunks hold `forecast` (model, init_time, lead_time, ..
 `truth` (init_time, lead_time, ...) of the validation period, so weights are learnt by the same fold as everything else;
 its domain has the field `forecast` with `model` as the first dimension.
 
-    Combine ── Mean, Median               every model counts the same: nothing is learnt
+    Combine ── Mean, Median, Fixed        every model counts the same, or what it is told to: nothing is learnt
        ├────── Weighing ── InverseMse, Best       from the mean squared error of each model
        │           └────── Stacking, ClimWip      from the products of all models' errors
-       └────── Bma                                from all errors, in many rounds
+       └────── Predictive ── Bma, Emos            from all errors, in many rounds: a distribution, handed on as members
 """
 
 from collections.abc import Mapping
@@ -17,22 +17,28 @@ from ensemble.combine.base import Combine
 from ensemble.combine.best import Best
 from ensemble.combine.bma import Bma
 from ensemble.combine.climwip import ClimWip
+from ensemble.combine.emos import Emos
+from ensemble.combine.fixed import Fixed
 from ensemble.combine.inverse_mse import InverseMse
 from ensemble.combine.mean import Mean
 from ensemble.combine.median import Median
+from ensemble.combine.predictive import Predictive
 from ensemble.combine.stacking import Stacking
 from ensemble.combine.weighing import Weighing
 
 COMBINATIONS: Mapping[str, type[Combine[Any, Any]]] = {
     "mean": Mean,
     "median": Median,
+    "fixed": Fixed,
     "inverse_mse": InverseMse,
     "best": Best,
     "stacking": Stacking,
     "climwip": ClimWip,
     "bma": Bma,
+    "emos": Emos,
 }
 
 __all__ = [
-    "COMBINATIONS", "Best", "Bma", "ClimWip", "Combine", "InverseMse", "Mean", "Median", "Stacking", "Weighing",
+    "COMBINATIONS", "Best", "Bma", "ClimWip", "Combine", "Emos", "Fixed", "InverseMse", "Mean", "Median", "Predictive", "Stacking",
+    "Weighing",
 ]  # fmt: skip

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Self, final
+from typing import Self
 
 import numpy as np
 import xarray as xr
 
+from ensemble.chunk import Chunk
 from ensemble.model import Learner, State, Summary
 from ensemble.task import Array, Domain
 
@@ -23,10 +24,24 @@ class Combine(Learner[State, Summary]):
 
     without: tuple[str, ...] = ()
 
-    @final
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The models that its settings speak of."""
+        return self.without
+
+    @property
+    def distribution(self) -> bool:
+        """Whether `sample` gives quantiles of a distribution, and no single value."""
+        return False
+
     def among(self, models: Collection[str]) -> Self:
         """The same rule for a study that has only these models."""
         return replace(self, without=tuple(name for name in self.without if name in models))
+
+    def tuned(self, folds: Sequence[Sequence[Chunk]], domain: Domain) -> Self:
+        """The same rule with what it leaves open settled on rolling origins: chunks by fold, each fold later than those before it."""
+        del folds, domain
+        return self
 
     @abc.abstractmethod
     def weights(self, state: State, domain: Domain) -> Array:
@@ -37,10 +52,34 @@ class Combine(Learner[State, Summary]):
 
         It is missing where a model of any weight is; a model without weight need not be there.
         """
-        weights = xr.DataArray(self.weights(state, domain), dims=("model", "lead_time"))
-        counting = weights != 0
-        taken = forecasts if counting.all() else forecasts.where(counting, 0)
-        return (taken * weights).sum("model", skipna=False)
+        return weighted_mean(self.weights(state, domain), forecasts)
+
+    def combine_some(self, state: State, domain: Domain, forecasts: xr.DataArray, models: Array) -> xr.DataArray:
+        """As `combine`, of starts at which the others failed: `forecasts` of those of the domain's models that are left, by index."""
+        return weighted_mean(rescaled(self.weights(state, domain)[models]), forecasts)
+
+    def sample(self, state: State, domain: Domain, forecasts: xr.DataArray) -> xr.DataArray:
+        """As `combine`, (init_time, lead_time, member, ...): a single member, unless a rule knows how sure it is."""
+        return self.combine(state, domain, forecasts).expand_dims("member", axis=2)
+
+    def sample_some(self, state: State, domain: Domain, forecasts: xr.DataArray, models: Array) -> xr.DataArray:
+        """As `sample`, of some of the models."""
+        return self.combine_some(state, domain, forecasts, models).expand_dims("member", axis=2)
+
+
+def weighted_mean(weights: Array, forecasts: xr.DataArray) -> xr.DataArray:
+    """Of weights (model, lead_time) and forecasts (model, init_time, lead_time, ...), over the models that have a weight."""
+    weight = xr.DataArray(weights, dims=("model", "lead_time"))
+    counting = weight != 0
+    taken = forecasts if counting.all() else forecasts.where(counting, 0)
+    return (taken * weight).sum("model", skipna=False)
+
+
+def rescaled(weights: Array) -> Array:
+    """Weights (model, lead_time) of some of the models, adding up to one; the same for all where none has any."""
+    weight = weights.sum(0)
+    made: Array = np.where(weight > 0, weights / np.where(weight > 0, weight, 1), 1 / len(weights))
+    return made
 
 
 def equal(domain: Domain) -> Array:

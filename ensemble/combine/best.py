@@ -24,6 +24,7 @@ class Best(Weighing):
     """
 
     name: ClassVar[str] = "best"
+    shrink: float | None = 0.0
     by_lead: bool = False
 
     def summarise(self, state: Array, chunk: Chunk) -> Sum:

@@ -16,10 +16,11 @@ import numpy as np
 import xarray as xr
 
 from ensemble.chunk import Chunk
-from ensemble.combine.base import Combine, check_shrink
+from ensemble.combine.base import rescaled, weighted_mean
 from ensemble.combine.errors import Past, mass, past_of
 from ensemble.combine.likelihood import Slopes, slopes, step
 from ensemble.combine.mixture import quantile
+from ensemble.combine.predictive import Predictive, by_lead
 from ensemble.combine.weighing import check_mass
 from ensemble.model import Learnt
 from ensemble.sums import Sum
@@ -52,7 +53,7 @@ class Averaging(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Bma(Combine[Averaging, Sum]):
+class Bma(Predictive[Averaging, Sum]):
     """Bayesian model averaging: p(y | f) = sum w_i N(y; a_i + b_i f_i, s^2), at each lead.
 
     Raftery et al. (2005), doi 10.1175/MWR2906.1, eq. 2; the forecast is its mean. Points weigh what their area does.
@@ -64,13 +65,12 @@ class Bma(Combine[Averaging, Sum]):
     """
 
     name: ClassVar[str] = "bma"
-    shrink: float = 0.0
     regress: bool = False
     tolerance: float = 1e-9
     rounds: int = 100
 
     def __post_init__(self) -> None:
-        check_shrink(self.shrink)
+        super().__post_init__()
         if self.tolerance <= 0 or self.rounds < 1:
             raise ValueError(f"tolerance {self.tolerance} must be above 0, and rounds {self.rounds} at least 1")
 
@@ -102,7 +102,7 @@ class Bma(Combine[Averaging, Sum]):
 
     def _leap(self, state: Averaging, of: Slopes, safe: Array) -> Array:
         """Where Newton's step leads; no weight falls to less than a hundredth of what it would `safe`ly be."""
-        if self.shrink == 1:
+        if self.share == 1:
             return safe
         weight, height = step(of, state.weight, state.variance, self._prior(len(state.weight)))
         weight = np.maximum(weight, 0.01 * safe[:-1])
@@ -110,7 +110,7 @@ class Bma(Combine[Averaging, Sum]):
 
     def _prior(self, models: int) -> float:
         """The exponent of each weight in the Dirichlet prior that `shrink` is, per unit of mass."""
-        return self.shrink / (1 - self.shrink) / models if self.shrink < 1 else 0.0
+        return self.share / (1 - self.share) / models if self.share < 1 else 0.0
 
     def _first(self, state: Averaging, means: Array, squares: Array, products: Array, truth: Array, truths: Array) -> Averaging:
         """Equal weights around the lines, with the mean variance around them, from means (model, lead_time) and (lead_time,)."""
@@ -129,7 +129,7 @@ class Bma(Combine[Averaging, Sum]):
         """(model + 1, lead_time): weights and log variance of the shares of models and the mean squared distance to them."""
         if (squared <= 0).any():
             raise ValueError(f"{self.name}: a model has no error at all in the validation period; has it seen the truth?")
-        weight = np.maximum((1 - self.shrink) * share + self.shrink / len(share), RARE)
+        weight = np.maximum((1 - self.share) * share + self.share / len(share), RARE)
         return np.concatenate([weight / weight.sum(0), np.log(squared)[None]])
 
     def weights(self, state: Averaging, domain: Domain) -> Array:
@@ -137,15 +137,25 @@ class Bma(Combine[Averaging, Sum]):
         return state.weight
 
     def combine(self, state: Averaging, domain: Domain, forecasts: xr.DataArray) -> xr.DataArray:
-        return super().combine(state, domain, corrected(state, forecasts) if self.regress else forecasts)
+        del domain
+        return weighted_mean(state.weight, corrected(state, forecasts) if self.regress else forecasts)
 
     def quantiles(self, state: Averaging, forecasts: xr.DataArray, levels: Sequence[float]) -> xr.DataArray:
         """(model, init_time, lead_time, ...) -> (quantile, init_time, lead_time, ...); levels (k - 1/2)/n are n members alike."""
         centres = corrected(state, forecasts)
-        tail = (1,) * (centres.ndim - 3)
-        weight, deviation = state.weight[:, None].reshape(len(state.weight), 1, -1, *tail), np.sqrt(state.variance).reshape(-1, *tail)
-        values = np.stack([quantile(level, weight, centres.values, deviation) for level in levels])
+        weight, deviation = by_lead(state.weight, centres.ndim)[:, 0], by_lead(np.sqrt(state.variance), centres.ndim)[0]
+        starts = centres.values.swapaxes(0, 1)  # one at a time, so that all stays in the cache
+        values = np.array([[quantile(level, weight, start, deviation) for start in starts] for level in levels])
+        values = values.reshape(len(levels), *centres.shape[1:])
         return xr.DataArray(values, dims=("quantile", *centres.dims[1:]), coords={"quantile": list(levels)})
+
+    def cost(self, state: Averaging, chunk: Chunk) -> Array:
+        return -slopes(past_of(chunk), state.offset, state.slope, state.weight, state.variance).value
+
+    def some(self, state: Averaging, models: Array) -> Averaging:
+        """The distributions of these stay as they are, and their weights add up to one again."""
+        at = np.concatenate([rescaled(state.weight[models]), state.at[-1:]])
+        return state._replace(offset=state.offset[models], slope=state.slope[models], at=at, refuge=at)
 
 
 def corrected(state: Averaging, forecasts: xr.DataArray) -> xr.DataArray:

@@ -26,3 +26,7 @@ class Median(Untrained, Combine[None, Any]):
     def combine(self, state: None, domain: Domain, forecasts: xr.DataArray) -> xr.DataArray:
         del state, domain
         return forecasts.median("model", skipna=False)
+
+    def combine_some(self, state: None, domain: Domain, forecasts: xr.DataArray, models: Array) -> xr.DataArray:
+        del models
+        return self.combine(state, domain, forecasts)

@@ -23,11 +23,11 @@ class Stacking(Weighing):
 
     Breiman (1996), doi 10.1007/BF00117832, and Bates and Granger (1969), doi 10.1057/jors.1969.103, on the simplex. The state
     is P (model, model, lead_time) [unit of the variable, squared]. On 49 starts the test error rose with every step away from
-    equal weights, so `shrink` is strong unless told otherwise.
+    equal weights, so it is cautious.
     """
 
     name: ClassVar[str] = "stacking"
-    shrink: float = 0.75
+    cautious: ClassVar[float] = 0.75
 
     def summarise(self, state: Array, chunk: Chunk) -> Sum:
         del state

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import abc
-from dataclasses import dataclass
-from typing import ClassVar, final
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self, final
 
 import numpy as np
 
+from ensemble.chunk import Chunk
 from ensemble.combine.base import Combine, check_shrink, shrunk
+from ensemble.combine.errors import error_products
 from ensemble.model import Learnt
-from ensemble.sums import Sum
+from ensemble.sums import Sum, total
 from ensemble.task import Array, Domain
+
+SHARES = np.arange(21) / 20  # of the way to equal weights, among which rolling origins choose
 
 
 @dataclass(frozen=True)
@@ -21,16 +26,38 @@ class Weighing(Combine[Array, Sum]):
     The state is (model, lead_time) or (model, model, lead_time) [unit of the variable, squared], and what a chunk says is its
     sum and the mass (lead_time,) to divide it by.
 
-    shrink: the share of the way from the weights as learnt (0) to equal ones (1), which few starts make the wiser choice.
+    shrink: the share of the way from the weights as learnt (0) to equal ones (1), which few starts make the wiser choice; if it
+        is left open, that which would have done best on rolling origins, and `cautious` where the study has none.
     by_lead: whether each lead has its own weights, or all share those learnt from the mean over leads.
     """
 
     name: ClassVar[str]
-    shrink: float = 0.0
+    cautious: ClassVar[float] = 0.0
+    shrink: float | None = None
     by_lead: bool = True
 
     def __post_init__(self) -> None:
-        check_shrink(self.shrink)
+        if self.shrink is not None:
+            check_shrink(self.shrink)
+
+    @property
+    def share(self) -> float:
+        """How far weights are shrunk."""
+        return self.cautious if self.shrink is None else self.shrink
+
+    @final
+    def tuned(self, folds: Sequence[Sequence[Chunk]], domain: Domain) -> Self:
+        """With the `shrink` of the least squared error when each fold is forecast with weights learnt on those before it."""
+        if self.shrink is not None or len(folds) < 2:
+            return self
+        seen = [total([self.summarise(np.zeros(0), chunk) for chunk in fold]) for fold in folds]
+        errors = np.zeros(len(SHARES))
+        for i, fold in enumerate(folds[1:], start=1):
+            unshrunk = replace(self, shrink=0.0).weights(self.update(np.zeros(0), total(seen[:i])).state, domain)
+            products, _ = total([error_products(chunk) for chunk in fold]).tree
+            tried = [shrunk(unshrunk, share) for share in SHARES]
+            errors += [np.einsum("il,ijl,jl->", weights, products, weights) for weights in tried]
+        return replace(self, shrink=float(SHARES[::-1][np.argmin(errors[::-1])]))  # of equals the most cautious
 
     @final
     def start(self, domain: Domain, seed: int) -> Learnt[Array]:
@@ -51,7 +78,7 @@ class Weighing(Combine[Array, Sum]):
             perfect = domain.fields["forecast"].coords["model"][(squared <= 0).any(1)][0]
             raise ValueError(f"{self.name}: a model ({perfect}) has no error at all in the validation period; has it seen the truth?")
         pooled = state if self.by_lead else np.broadcast_to(state.mean(-1, keepdims=True), state.shape)
-        return shrunk(self.learnt(pooled), self.shrink)
+        return shrunk(self.learnt(pooled), self.share)
 
     @abc.abstractmethod
     def learnt(self, state: Array) -> Array:

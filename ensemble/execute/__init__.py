@@ -3,6 +3,8 @@
 from ensemble.execute.cost import Cost, Done
 from ensemble.execute.dispatch import Here, OnDask
 from ensemble.execute.executor import Executor, Serial
-from ensemble.execute.unit import Dispatcher, Failure, Unit, Watcher, merged
+from ensemble.execute.unit import Dispatcher, Failure, Unit, Watcher, failure_of, merged
 
-__all__ = ["Cost", "Dispatcher", "Done", "Executor", "Failure", "Here", "OnDask", "Serial", "Unit", "Watcher", "merged"]
+__all__ = [
+    "Cost", "Dispatcher", "Done", "Executor", "Failure", "Here", "OnDask", "Serial", "Unit", "Watcher", "failure_of", "merged",
+]  # fmt: skip

@@ -46,7 +46,7 @@ class Here:
         try:
             return measured(unit.model, unit.phase, unit.function, *filled(unit.arguments, values))
         except Exception as error:
-            return failure_of(unit, error)
+            return failure_of(unit.model, unit.phase, error)
 
 
 class OnDask:
@@ -170,7 +170,8 @@ class _Flight:
             self.seconds[key] = (self.seconds.get(key, seconds) + seconds) / 2
             self._end(unit, future)
         else:
-            self._end(unit, failure_of(unit, future.exception() or RuntimeError(f"the task was {future.status}")))
+            error = future.exception() or RuntimeError(f"the task was {future.status}")
+            self._end(unit, failure_of(unit.model, unit.phase, error))
 
     def _end(self, unit: Unit, outcome: Future[Any] | Failure) -> None:
         self.outcomes[unit] = outcome

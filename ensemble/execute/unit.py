@@ -93,11 +93,11 @@ def filled(arguments: Any, values: Mapping[Unit, Any]) -> Any:
     return arguments
 
 
-def failure_of(unit: Unit, error: BaseException) -> Failure:
+def failure_of(model: str, phase: str, error: BaseException) -> Failure:
     """What an error says, in a line and in whole."""
     reason = f"{type(error).__name__}: {error}".splitlines()[0]
     starts, of = getattr(error, "failing", ((), 0))
-    return Failure(unit.model, unit.phase, reason, "".join(traceback.format_exception(error)), starts, of)
+    return Failure(model, phase, reason, "".join(traceback.format_exception(error)), starts, of)
 
 
 def inherited(unit: Unit, outcomes: Mapping[Unit, Any]) -> Failure | None:

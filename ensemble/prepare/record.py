@@ -50,7 +50,7 @@ def chunk_of(source: Source, domain: Domain, period: Period, shards: int, index:
     """
     steps = steps_between(period.first, period.last, source.step) + 1
     start, stop = (steps * i // shards for i in (index, index + 1))
-    before, after = max(start - history + 1, 0), min(stop + int(max(domain.lead_times)), steps)
+    before, after = max(start - max(history, 1) + 1, 0), min(stop + int(max(domain.lead_times)), steps)
     first, last = (moment(period.first, each, source.step) for each in (before, after - 1))
     return Chunk(record(source, tuple(domain.fields), first, last), domain, start - before, stop - before, first=before == 0)
 

@@ -17,13 +17,17 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from ensemble import plugins
 from ensemble.combine import COMBINATIONS, Combine
+from ensemble.combine.dressing import Dressing
 from ensemble.errors import InputError, unknown
 from ensemble.model import Model, Transform
-from ensemble.parts import Climatology, RunningNormal
+from ensemble.origins import Origins
+from ensemble.parts import Climatology, Corrected, RunningNormal
+from ensemble.place import located
 from ensemble.prepare.together import Together
-from ensemble.recipe.schema import Anomalies, Leads, Recipe, Windows
+from ensemble.recipe.schema import Anomalies, Box, Leads, Recipe, Rolling, Windows
 from ensemble.sample import Sample
-from ensemble.score import SCORES, Region, Score
+from ensemble.score import SCORES, Mask, Region, Score
+from ensemble.score.named import named
 from ensemble.study import Study
 from ensemble.task import Array, Period, Source, Window, moment
 
@@ -43,19 +47,22 @@ def entry_of(entry: Any) -> tuple[str, dict[str, Any]]:
 def resolved(given: Recipe, folder: Path, name: str, note: str) -> Study:
     """The study of a recipe; files are looked for from `folder`, the recipe's own."""
     source = _beside(source_in(given, folder), given.predictors, folder)
-    regions = {label: Region(box.latitude, box.longitude) for label, box in given.regions.items()}
+    regions = {label: _region(f"regions.{label}", each, folder) for label, each in given.regions.items()}
     models = _unique("models", (_plugin(each, "models", Model, folder) for each in given.models))
+    for label, model in models.items():
+        if isinstance(model, Corrected) and given.train is None:
+            raise InputError(f"models.{label}.correct: is learnt from the training period, and there is none; give `train:`")
     combinations = _unique("combine", (_builtin(each, "combine", COMBINATIONS, Combine, folder) for each in given.combine))
     for label, rule in combinations.items():
-        for absent in sorted(set(rule.without) - set(models)):
-            raise unknown(f"combine.{label}.without", absent, models)
+        for absent in sorted(set(rule.named) - set(models)):
+            raise unknown(f"combine.{label}", absent, models)
     scores = _unique("scores", (_builtin(each, "scores", SCORES, Score, folder) for each in _scores(given, models)))
     leads, windows = _leads(given.leads, models)
     return Study(
         data=source,
         target=given.target or source.target,
         train=_period("train", given.train, source.step),
-        validate=_period("validate", given.validation, source.step),
+        validate=_validation(given.validation, source.step),
         test=_period("test", given.test, source.step) or Period(source.times[0], source.times[-1]),
         models=models,
         lead_times=leads,
@@ -63,6 +70,8 @@ def resolved(given: Recipe, folder: Path, name: str, note: str) -> Study:
         predictors=tuple(given.predictors),
         anomalies=_anomalies(given.train is not None if given.anomalies is None else given.anomalies),
         regions=regions,
+        dress=_dressing(given.dress),
+        by=tuple(given.by),
         scores=tuple(scores.values()),
         combinations=combinations,
         sample=configured(Sample, given.sample, "sample"),
@@ -84,6 +93,19 @@ def _beside(source: Source, predictors: list[str] | dict[str, Any], folder: Path
     if isinstance(predictors, list) or not predictors:
         return source
     return Together(source, tuple((name, _plugin(entry, "data", Source, folder)[1]) for name, entry in predictors.items()))
+
+
+def _region(where: str, given: Box, folder: Path) -> Region:
+    """A box, one that has a name, or the cells of a mask, perhaps within either."""
+    said = given.model_fields_set
+    if given.named is not None and (both := sorted({"latitude", "longitude"} & said)):
+        raise InputError(f"{where}: has the name {given.named}, and a {both[0]} beside it; write one of them")
+    box = Region(given.latitude, given.longitude) if given.named is None else named(given.named, where=where)
+    if given.mask is None:
+        if stray := sorted({"variable", "value", "regrid"} & said):
+            raise InputError(f"{where}.{stray[0]}: is a setting of a mask, and there is none; name its file, as in `mask: {where[8:]}.nc`")
+        return box
+    return dataclasses.replace(box, within=Mask(located(given.mask, folder), given.variable, given.value, given.regrid))
 
 
 def _scores(given: Recipe, models: Collection[str]) -> list[Any]:
@@ -138,6 +160,24 @@ def _period(name: str, span: tuple[Any, Any] | None, step: np.timedelta64) -> Pe
     return Period(moment(first, 0, step), moment(end - np.timedelta64(1, "s"), 0, step))
 
 
+def _dressing(given: bool | dict[str, Any]) -> Dressing | None:
+    if given is False:
+        return None
+    return configured(Dressing, {} if given is True else given, "dress")
+
+
+def _validation(given: tuple[Any, Any] | Rolling | None, step: np.timedelta64) -> Period | None:
+    """A period, or one with rolling origins."""
+    if not isinstance(given, Rolling):
+        return _period("validate", given, step)
+    period = _period("validate", (given.first, given.last), step)
+    assert period is not None
+    try:
+        return Origins(period.first, period.last, given.every, given.costly)
+    except ValueError as error:
+        raise InputError(f"validate: {error}") from error
+
+
 def _unique(what: str, named: Iterable[tuple[str, T]]) -> dict[str, T]:
     found: dict[str, T] = {}
     for name, value in named:
@@ -151,13 +191,25 @@ def _plugin(entry: Any, kind: str, base: type, folder: Path) -> tuple[str, Any]:
     """The name and the object of an entry that a file defines: `lim`, `./mine.py:Class`, or `lim20: {model: lim, modes: 20}`."""
     name, settings = entry_of(entry)
     where = str(settings.pop("model", name))
+    correct = settings.pop("correct", None) if kind == "models" else None
     file, _, wanted = where.partition(":") if ".py:" in where else (where, "", "")
     module = plugins.load(file, kind, folder)
     cls = getattr(module, wanted, None) if wanted else plugins.definition(module, base)
     if cls is None:
         raise unknown(f"{kind}: {file}", wanted, [n for n, c in vars(module).items() if isinstance(c, type)])
     label = name if name != where else Path(file).stem
-    return label, configured(cls, settings, f"{kind}.{label}", folder)
+    made = configured(cls, settings, f"{kind}.{label}", folder)
+    return label, made if correct is None else _corrected(made, correct, f"{kind}.{label}.correct")
+
+
+def _corrected(model: Model[Any, Any], given: Any, where: str) -> Model[Any, Any]:
+    """`correct: mean`, or `{how: drift, window: 0}`, or a list of them, the first being the innermost."""
+    for each in given if isinstance(given, list) else [given]:
+        settings = each if isinstance(each, dict) else {"how": each}
+        if "model" in settings:
+            raise unknown(where, "model", ("how", "window"))
+        model = configured(Corrected, {"model": model, **settings}, where)
+    return model
 
 
 def _builtin(entry: Any, what: str, known: Mapping[str, type], base: type, folder: Path) -> tuple[str, Any]:
@@ -170,7 +222,8 @@ def _builtin(entry: Any, what: str, known: Mapping[str, type], base: type, folde
     rule = str(settings.pop("rule", name))  # `stacking25: {rule: stacking, shrink: 0.25}`
     if rule not in known:
         raise unknown(what, rule, known)
-    return name, configured(known[rule], settings, f"{what}.{name}")
+    own = {"name": name} if name != rule and "name" in {each.name for each in dataclasses.fields(known[rule])} else {}
+    return name, configured(known[rule], own | settings, f"{what}.{name}")
 
 
 def configured(cls: Callable[..., T], settings: Mapping[str, Any], where: str, folder: Path | None = None) -> T:

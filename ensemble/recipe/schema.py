@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 Entry = str | dict[str, dict[str, Any] | None]
 
@@ -31,11 +31,26 @@ class Span(Leads):
 
 
 class Box(BaseModel):
-    """A region of the recipe."""
+    """A region of the recipe: a box, or one that is `named`, and within it the cells of a `mask`, a file."""
 
     model_config = ConfigDict(extra="forbid")
+    named: str | None = None
     latitude: tuple[float, float] = (-90.0, 90.0)
     longitude: tuple[float, float] = (0.0, 360.0)
+    mask: str | None = None
+    variable: str | None = None
+    value: float | None = None
+    regrid: Literal["bilinear", "nearest", "conservative"] | None = None
+
+
+class Rolling(BaseModel):
+    """`validate: {from: 2001-01, to: 2013-12, every: 36}`: models are fitted anew every 36 steps, on all that came before."""
+
+    model_config = ConfigDict(extra="forbid")
+    first: Any = Field(alias="from")
+    last: Any = Field(alias="to")
+    every: int
+    costly: int = 2
 
 
 class Anomalies(BaseModel):
@@ -50,7 +65,8 @@ class Recipe(BaseModel):
 
     What is left out: `target`, the only variable of the data; `train`, nothing is learnt; `test`, the whole record; `leads`,
     those that all models hold; `anomalies`, whether there is a training period; `scores`, all that make sense then.
-    `predictors` are other variables of the data, or sources by name.
+    `predictors` are other variables of the data, or sources by name. `dress` gives single forecasts the spread of their past
+    errors. `by` is what starts are grouped by for tables of their own.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -59,14 +75,29 @@ class Recipe(BaseModel):
     predictors: list[str] | dict[str, Entry] = []
     anomalies: Anomalies | bool | None = None
     train: tuple[Any, Any] | None = None
-    validation: tuple[Any, Any] | None = Field(alias="validate", default=None)
+    validation: tuple[Any, Any] | Rolling | None = Field(alias="validate", default=None)
     test: tuple[Any, Any] | None = None
     leads: Leads | Windows | list[int] | None = None
     regions: dict[str, Box] = {}
+    by: list[str] = []
     models: list[Entry] = Field(min_length=1)
     scores: list[Entry] | None = None
     combine: list[Entry] = []
+    dress: bool | dict[str, Any] = False
     sample: dict[str, Any] = {}
     cluster: dict[str, dict[str, Any] | None] | None = None
     seed: int = 0
     shards: int = 1
+
+    @field_validator("regions", mode="before")
+    @classmethod
+    def _by_name(cls, given: Any) -> Any:
+        """`[nino34, tropics]`, or `{enso: nino34}`, with every name as a setting."""
+        if isinstance(given, list):
+            entries = [pair for each in given for pair in (each.items() if isinstance(each, dict) else [(str(each), each)])]
+            if twice := {name for name, _ in entries if [n for n, _ in entries].count(name) > 1}:
+                raise ValueError(f"two are called {min(twice)}; name one, as in {{{min(twice)}_b: {min(twice)}}}")
+            given = dict(entries)
+        if not isinstance(given, dict):
+            return given
+        return {name: {"named": each} if isinstance(each, str) else each for name, each in given.items()}

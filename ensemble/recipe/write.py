@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,12 @@ import yaml
 
 from ensemble import plugins
 from ensemble.combine import COMBINATIONS
+from ensemble.origins import Origins
+from ensemble.parts import Corrected
 from ensemble.prepare.together import Together
+from ensemble.score import Region, Score
 from ensemble.study import Study
-from ensemble.task import Source, unit_of
+from ensemble.task import Period, Source, unit_of
 
 
 def written(study: Study) -> str:
@@ -25,18 +29,27 @@ def written(study: Study) -> str:
         "target": study.target,
         "predictors": {n: _source(s) for n, s in study.data.others} if isinstance(study.data, Together) else list(study.predictors),
         "anomalies": anomalies,
-        **{name: [str(each.astype(f"datetime64[{unit}]")) for each in (p.first, p.last)] for name, p in study.periods.items()},
+        **{name: _period(each, unit) for name, each in study.periods.items()},
         "leads": _leads(study),
-        "regions": {n: {"latitude": list(r.latitude), "longitude": list(r.longitude)} for n, r in study.regions.items() if n != "all"},
+        "regions": {name: _region(each) for name, each in study.regions.items() if name != "all"},
+        "by": list(study.by),
         "models": [_model(name, model) for name, model in study.models.items()],
-        "scores": [{each.name: settings_of(each)} if settings_of(each) else each.name for each in study.scores],
+        "scores": [_score(each) for each in study.scores],
         "combine": [_rule(name, rule) for name, rule in study.combinations.items()],
+        "dress": False if study.dress is None else settings_of(study.dress),
         "sample": settings_of(study.sample),
         "seed": study.seed,
         "shards": study.shards,
     }
     note = "".join(f"# {line}\n" for line in [study.note] if line)
     return note + yaml.safe_dump(resolved, sort_keys=False, default_flow_style=None, width=120)
+
+
+def _period(period: Period, unit: str) -> Any:
+    first, last = (str(each.astype(f"datetime64[{unit}]")) for each in (period.first, period.last))
+    if isinstance(period, Origins):
+        return {"from": first, "to": last, "every": period.every, "costly": period.costly}
+    return [first, last]
 
 
 def _source(source: Source) -> Any:
@@ -48,6 +61,19 @@ def _rule(name: str, rule: Any) -> Any:
     return {name: settings_of(rule) if known == name else {"rule": known, **settings_of(rule)}}
 
 
+def _score(score: Score) -> Any:
+    settings, known = settings_of(score), type(score).name
+    rule = {} if known == score.name else {"rule": known}
+    return {score.name: {**rule, **settings}} if settings else score.name
+
+
+def _region(region: Region) -> Any:
+    within = {} if region.within is None else settings_of(region.within)
+    box = {"latitude": list(region.latitude), "longitude": list(region.longitude)}
+    mask = {"mask": within["path"], **{name: within[name] for name in ("variable", "value", "regrid")}} if within else {}
+    return {**box, **{name: each for name, each in mask.items() if each is not None}}
+
+
 def _leads(study: Study) -> Any:
     if study.windows:
         return {"windows": {each.name: {"from": each.first, "to": each.last, "how": each.how} for each in study.windows}}
@@ -55,7 +81,13 @@ def _leads(study: Study) -> Any:
 
 
 def _model(name: str, model: Any) -> Any:
+    corrections: list[Any] = []
+    while isinstance(model, Corrected):
+        corrections.insert(0, {"how": model.how, "window": model.window})
+        model = model.model
     origin, settings = _origin(model), settings_of(model)
+    if corrections:
+        settings["correct"] = corrections if len(corrections) > 1 else corrections[0]
     return {name: settings if origin == name else {"model": origin, **settings}}
 
 
@@ -81,4 +113,6 @@ def _plain(value: Any) -> Any:
     """A value as YAML can hold it; objects of other libraries by what they print."""
     if isinstance(value, tuple):
         return [_plain(each) for each in value]
+    if isinstance(value, Mapping):
+        return {str(name): _plain(each) for name, each in value.items()}
     return value if isinstance(value, (bool, int, float, str, type(None))) else repr(value)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from ensemble.report import pictures, remarks, samples, tables, words
+from ensemble.report import pictures, remarks, rescaled, samples, tables, words
 from ensemble.report.leads import Leads
 from ensemble.report.standing import main_score
 from ensemble.store import write_text
@@ -62,7 +62,7 @@ def _content(run: Run, figures: Path) -> dict[str, Any]:
         "title": study.name, "target": study.target, "named": _named(study), "note": study.note, "run": run, "study": study,
         "answer": _unbroken(remarks.answer(run)), "also": remarks.also(run),
         "failures": remarks.failures(run), "traces": {each.model: each.trace for each in run.failures},
-        "remarks": [*remarks.first_lead(run), *remarks.cautions(run), *remarks.undefined(run)],
+        "remarks": [*rescaled.remarks(run), *remarks.first_lead(run), *remarks.cautions(run), *remarks.undefined(run)],
         "regions": [_section(run, str(name), figures) for name in run.scores["region"].values],
         "skill_scores": tables.skill_scores(run, region), "members": tables.members(run, region), "cost": tables.cost(run),
         "weights": tables.weights(run), "equal": remarks.equal_weights(run), "pooled": remarks.pooled(run),

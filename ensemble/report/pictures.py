@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from PIL import Image  # Matplotlib writes its own PNG with it
 
 from ensemble.report import words
+from ensemble.report.certainty import interval, leading
 from ensemble.report.leads import Leads
 from ensemble.report.maps import drawable
 from ensemble.report.plots import Plots
@@ -49,7 +50,7 @@ def of_region(run: Run, region: str) -> Iterator[Picture]:
         f"{score}_{region}",
         lambda: plots.skill(score, region),
         f"Line chart of {score} against lead time, one line a model, {where}. {_gist(run, score, region)}",
-        f"{score} against lead time, {where}; n = {n}. References are grey and dashed, combinations bold.",
+        f"{score} against lead time, {where}; n = {n}. References are grey and dashed, combinations bold.{_bars(run, score, region)}",
     )
     if {"bias", "centred_rmse"} <= set(run.scores):
         yield Picture(
@@ -59,6 +60,17 @@ def of_region(run: Run, region: str) -> Iterator[Picture]:
             f"Bias, which a correction could mend (left), and the error that is left when the bias of each point is taken out (right), "
             f"{where}; n = {n}.",
         )
+
+
+def _bars(run: Run, score: str, region: str) -> str:
+    """Whose intervals are drawn, and how not to read them."""
+    names = leading(table(run, score, region))
+    if all(interval(run, score, region, name) is None for name in names):
+        return ""
+    return (
+        f" Bars: 95 % intervals of {words.listed(names)}. All models face the same years, so that bars may overlap and the models still "
+        "differ: the ranks below tell which do."
+    )
 
 
 def of_run(run: Run) -> Iterator[Picture]:

@@ -6,7 +6,7 @@ screen and may be drawn in any thread.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,12 +17,15 @@ from matplotlib.figure import Figure
 
 from ensemble.errors import InputError
 from ensemble.report import words
+from ensemble.report.bars import draw_bars
 from ensemble.report.cells import draw_heat, draw_shares
+from ensemble.report.certainty import interval, leading
 from ensemble.report.leads import Leads
 from ensemble.report.look import Look, dressed, looks, measured, name_lines
 from ensemble.report.maps import BestMap, draw_maps, draw_winners
 from ensemble.report.scatter import draw_costs
 from ensemble.report.standing import combined, costs, ordered, table, unequal
+from ensemble.task import Array
 
 if TYPE_CHECKING:
     from ensemble.results import Run
@@ -49,10 +52,16 @@ class Plots:
         return looks(self.run.study)
 
     def skill(self, score: str = "rmse", region: str = "all", *, reference: str | None = None, ax: Axes | None = None) -> Axes:
-        """A score against lead, for every model it is defined for; a skill score against one `reference`."""
+        """A score against lead, for every model it is defined for; a skill score against one `reference`.
+
+        Bars are the intervals of two models that lead: the best and the best single one.
+        """
         values = table(self.run, score, region, reference=reference)
         ax = ax or self._above(self.make((9, 4.7)), 0.08, 0.905)
-        return self._lines(ax, values, words.title(self.run, values, region), words.sample(self.run, region))
+        found = {name: interval(self.run, score, region, name, reference) for name in leading(values)}
+        bars = {name: ends for name, ends in found.items() if ends is not None and np.isfinite(ends).any()}
+        note = f"{words.sample(self.run, region)}{'; bars: 95 % intervals' if bars else ''}"
+        return self._lines(ax, values, words.title(self.run, values, region), note, bars)
 
     def bias(self, region: str = "all", *, ax: Sequence[Axes] | None = None) -> Panels:
         """The mean error and the error without it, apart: two panels against lead."""
@@ -118,8 +127,8 @@ class Plots:
         bottom = 0.12 + Leads.of(self.run).under / figure.get_figheight()
         return figure.add_axes((left, bottom, width, 0.86 - bottom))
 
-    def _lines(self, ax: Axes, values: xr.DataArray, title: str, note: str) -> Axes:
-        """One line per model that the score is defined for, named at its end."""
+    def _lines(self, ax: Axes, values: xr.DataArray, title: str, note: str, bars: Mapping[str, Array] | None = None) -> Axes:
+        """One line per model that the score is defined for, named at its end; `bars` (bound, lead_time) of some."""
         leads = Leads.of(self.run)
         dressed(ax, title, note, f"Lead time [{leads.unit}]")
         ends = {}
@@ -131,6 +140,7 @@ class Plots:
                 ax.plot(leads.at, line, label=name, markersize=4.5, **style | alone)
                 last = np.flatnonzero(np.isfinite(line))[-1]
                 ends[name] = (float(leads.at[last]), float(line[last]))
+        draw_bars(ax, leads.at, bars or {}, self._looks)
         if not ends:
             ax.text(0.5, 0.5, "undefined for every model", transform=ax.transAxes, ha="center", fontsize=10, color="#555555")
         leads.on(ax)

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ensemble.execute import Failure
-from ensemble.report import samples, words
+from ensemble.report import gains, samples, stability, words
 from ensemble.report.certainty import said
 from ensemble.report.leads import Leads
 from ensemble.report.standing import combined, main_score, mean_of, names_of, ordered, table, unequal
+from ensemble.report.tables import Table
 from ensemble.score import SCORES
 
 if TYPE_CHECKING:
@@ -29,11 +30,12 @@ _UNDEFINED = {
 
 
 class Remark(NamedTuple):
-    """A headline, and what it means; `grave` where something is missing."""
+    """A headline, what it means, and perhaps a table of it; `grave` where something is missing."""
 
     head: str
     text: str
     grave: bool = False
+    table: Table | None = None
 
 
 def answer(run: Run) -> str:
@@ -66,7 +68,7 @@ def also(run: Run) -> list[str]:
     for i in (0, len(leads.at) - 1) if defined and len(leads.at) > 1 and values.sizes["model"] > 1 else ():
         best = run.best(main_score(run), lead_time=values["lead_time"].values[i])
         found.append(f"At {leads.said[i]} {best} is best: {words.quantity(float(values.sel(model=best)[i]), places, unit)}.")
-    return found
+    return [*found, *gains.sentences(run)]
 
 
 def failures(run: Run) -> list[Remark]:
@@ -141,7 +143,8 @@ def cautions(run: Run) -> list[Remark]:
         text = f"{n} {several if n != '1 start' else 'cannot tell skill from chance'}."
         found.append(Remark(f"The test period spans {length:.2g} year{'s' if f'{length:.2g}' != '1' else ''}", text[:1].upper() + text[1:]))
     sure = said(run)
-    return found if sure is None else [*found, Remark(*sure)]
+    found += [] if sure is None else [Remark(*sure)]
+    return [*found, *(Remark(*each[:2], table=each[2]) for each in (gains.remark(run), stability.remark(run)) if each)]
 
 
 def _unlearnt(run: Run) -> tuple[str, str] | None:

@@ -16,8 +16,9 @@ MUCH = 0.3  # a score this much worse than the best, as a share of it, is shaded
 
 
 def names_of(scores: xr.Dataset) -> list[str]:
-    """The scores among the variables, which sample sizes are as well."""
-    return [str(name) for name, each in scores.data_vars.items() if "best" in each.attrs]
+    """The scores among the variables, which sample sizes are as well; one that is a table of its own, as `reliability`, ranks nobody."""
+    found = {str(name): set(each.dims) for name, each in scores.data_vars.items() if "best" in each.attrs}
+    return [name for name, dims in found.items() if "region" not in dims or dims <= {"model", "lead_time", "region", "reference"}]
 
 
 def table(run: Run, score: str = "rmse", region: str = "all", *, reference: str | None = None) -> xr.DataArray:

@@ -9,7 +9,8 @@ import numpy as np
 import xarray as xr
 
 from ensemble.report import words
-from ensemble.report.certainty import beside, heads
+from ensemble.report.certainty import HEADS, beside
+from ensemble.report.certainty import certainty as known
 from ensemble.report.leads import Leads
 from ensemble.report.look import Look, looks
 from ensemble.report.standing import (
@@ -57,6 +58,11 @@ class Table(NamedTuple):
     groups: list[tuple[str, int]]
     foot: list[str]
 
+    @property
+    def begins(self) -> list[int]:
+        """The columns at which a group begins."""
+        return [sum(columns for _, columns in self.groups[:i]) for i in range(len(self.groups))]
+
 
 def ranking(run: Run, score: str, region: str) -> Table:
     """Models by leads, the best in the mean first, and the number of starts below, or beside each where models differ."""
@@ -72,19 +78,31 @@ def ranking(run: Run, score: str, region: str) -> Table:
 
 def certainty(run: Run, region: str) -> Table | None:
     """The main score in the mean over all leads with its interval, and ranks that models share where they cannot be told apart."""
-    score = main_score(run)
-    values = ordered(table(run, score, region))
-    if not heads(run):
+    found, leads = known(run), Leads.of(run)
+    if found is None:
         return None
-    places, mean = words.decimals(values), mean_of(values)
-    names = [str(name) for name in values["model"].values]
-    rows = [
-        row_of(run, name, [Cell(words.number(float(mean.sel(model=name)), places)), *map(Cell, beside(run, region, name, places))])
-        for name in names
-    ]
-    where = f"in the mean over all leads, {words.place(run, region)}"
-    caption = f"{words.axis(values)} {where}; rank: 1 and how many models are significantly better."
-    return Table(caption, ["mean", *heads(run)], rows, [], [])
+    values = ordered(table(run, main_score(run), region))
+    places, mean, at = words.decimals(values), mean_of(values), found.by_lead.sel(region=region)
+    several = len(leads.names) if len(leads.names) > 1 else 0
+    rows = []
+    for name in map(str, values["model"].values):
+        standing = [Cell(words.number(float(mean.sel(model=name)), places)), *map(Cell, beside(run, region, name, places))]
+        rows.append(row_of(run, name, [*standing, *_ranks(at.sel(model=name))[:several]]))
+    groups = [(leads.mean, 1 + len(HEADS)), *([(f"rank at lead time [{leads.unit}]", several)] if several else [])]
+    mark = "bold and underlined: in the 95 % confidence set" if not found.refused else f"no confidence set: {found.refused}"
+    caption = (
+        f"{words.axis(values)}, {words.place(run, region)}; rank: 1 and how many models are significantly better;\n"
+        f"first: the share of resamples in which a model is the best;\n{mark}."
+    )
+    n = [words.number(float(each), 0) for each in at["n_effective"].median("model").values][:several]
+    foot = ["independent starts", *[""] * (1 + len(HEADS)), *n] if several else []
+    return Table(caption, [words.axis(values), *HEADS, *leads.names[:several]], rows, groups, foot)
+
+
+def _ranks(at: xr.Dataset) -> list[Cell]:
+    """Of one model: its rank at each lead, shaded where it is the first, marked where it is in the confidence set."""
+    ranks, inside = at["rank"].values, at["in_set"].values == 1 if "in_set" in at else np.zeros(at.sizes["lead_time"], bool)
+    return [Cell(words.number(float(rank), 0), 0.6 * (rank == 1), bool(mark)) for rank, mark in zip(ranks, inside, strict=True)]
 
 
 def overview(run: Run, region: str) -> Table:

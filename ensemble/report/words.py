@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
 
+from ensemble.origins import Origins
 from ensemble.score import Region
 from ensemble.task import Array, Period, shift
 
@@ -121,7 +123,10 @@ def years(period: Period, step: np.timedelta64) -> float:
 
 
 def box(region: Region) -> str:
-    """`5°S to 5°N, 170°W to 120°W`."""
+    """`5°S to 5°N, 170°W to 120°W`; of a mask, the file and what it marks."""
+    if region.within is not None:
+        whole = replace(region, within=None)
+        return f"{region.within}" if whole == Region() else f"{region.within}, {box(whole)}"
     south, north = (f"{abs(each):g}°{'N' if each > 0 else 'S' if each < 0 else ''}" for each in region.latitude)
     west, east = region.longitude
     if east - west >= 360:
@@ -154,8 +159,9 @@ def learnt(run: Run) -> str:
     period = run.study.validate
     if period is None:
         return "not learnt: the study has no validation period"
-    n = len(run.study.starts(period))
-    return f"learnt from n = {count(n)} start{'s' if n != 1 else ''}; verifying {span(period, run.study.data.step)}"
+    n, folds = len(run.study.starts(period)), len(run.study.folds)
+    origins = f" at {folds} origin{'s' if folds != 1 else ''}, models fitted anew at each" if isinstance(period, Origins) else ""
+    return f"learnt from n = {count(n)} start{'s' if n != 1 else ''}{origins}; verifying {span(period, run.study.data.step)}"
 
 
 def members(run: Run) -> str:

@@ -2,9 +2,10 @@
 
 from ensemble.score.base import Score
 from ensemble.score.means import Means
-from ensemble.score.region import Region
+from ensemble.score.named import NAMED
+from ensemble.score.region import Mask, Region
 from ensemble.score.scores import SCORES
 from ensemble.score.statistics import Statistic, Values
 from ensemble.score.tally import Tally, tally
 
-__all__ = ["SCORES", "Means", "Region", "Score", "Statistic", "Tally", "Values", "tally"]
+__all__ = ["NAMED", "SCORES", "Mask", "Means", "Region", "Score", "Statistic", "Tally", "Values", "tally"]

@@ -16,13 +16,18 @@ from ensemble.score.statistics import Statistic
 class Score(abc.ABC):
     """A number that says how good a forecast was."""
 
-    name: ClassVar[str]
+    name: str  # of the class, or a setting
     long_name: ClassVar[str]
-    statistics: ClassVar[tuple[Statistic, ...]]
     power: ClassVar[int] = 0  # of the variable's unit
     best: ClassVar[str] = "low"  # or "high", or "zero": which value is the best one
     of_anomalies: ClassVar[bool] = False  # whether it misleads where no climatology is taken out
     usual: ClassVar[bool] = True  # whether it is made where none are asked for
+    ranks: ClassVar[bool] = True  # whether it is a number that models can be ranked by, rather than a table for each
+
+    @property
+    @abc.abstractmethod
+    def statistics(self) -> tuple[Statistic, ...]:
+        """Whose means it is made of."""
 
     def possible(self, models: Collection[str]) -> bool:
         """Whether it can be made where these models are run."""

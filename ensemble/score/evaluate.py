@@ -15,6 +15,7 @@ from ensemble.score.statistics import Statistic
 from ensemble.score.tally import Tally
 from ensemble.task import Field
 
+DRAWS = "whether members are draws from a distribution, and not equally likely quantiles of it"
 CELSIUS = ("degC", "deg_C", "celsius", "degree_Celsius", "degrees_Celsius")
 
 
@@ -28,6 +29,7 @@ class Labels:
     lead_times: tuple[int, ...]
     regions: Mapping[str, Region]
     field: Field
+    draws: tuple[bool, ...] = ()  # whether members are draws, of each model; of all, if nothing is said
 
 
 def statistics_of(scores: Sequence[Score]) -> tuple[Statistic, ...]:
@@ -67,6 +69,7 @@ def evidence(tally: Tally, statistics: Sequence[Statistic], labels: Labels) -> E
         "model": list(labels.models),
         "kind": ("model", list(labels.kinds)),
         "members": ("model", list(labels.members), {"long_name": "number of members"}),
+        "draws": ("model", list(labels.draws or [True] * len(labels.models)), {"long_name": DRAWS}),
         "lead_time": list(labels.lead_times),
     }
     region = {"region": list(labels.regions), "init_time": tally.init_time}

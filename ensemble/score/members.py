@@ -71,4 +71,6 @@ class SpreadErrorRatio(PointScore):
     def of(self, means: Means) -> xr.DataArray:
         variance, error = means[Variance()], means[SquaredError()]
         m = error["members"].where(error["members"] > 1)
-        return root(variance * (1 + 1 / m) / error.where(error > 0)).drop_vars("members", errors="ignore").assign_coords(error.coords)
+        chance = (1 / m).where(error["draws"], 0.0 * m)  # the mean of quantiles does not err by chance
+        ratio = root(variance * (1 + chance) / error.where(error > 0))
+        return ratio.drop_vars(("members", "draws"), errors="ignore").assign_coords(error.coords)

@@ -13,8 +13,12 @@ import numpy as np
 import xarray as xr
 
 from ensemble.score.base import PointScore, Score, root
+from ensemble.score.extremes import Sedi, ThresholdWeightedCrps
 from ensemble.score.means import Evidence, Means
 from ensemble.score.members import Crps, Spread, SpreadErrorRatio, StandardCrps
+from ensemble.score.probability import Brier, BrierSkill, Rpss
+from ensemble.score.ranks import Ignorance, RankDeviation, RankHistogram
+from ensemble.score.reliability import BrierComponents, Reliability, Roc, RocArea
 from ensemble.score.statistics import (
     AbsoluteError,
     Error,
@@ -194,5 +198,7 @@ def _correlation(f: xr.DataArray, t: xr.DataArray, ff: xr.DataArray, tt: xr.Data
 
 
 _ERRORS = (Rmse, Mae, Bias, CentredRmse, Acc, Correlation, IndexCorrelation, DeviationRatio, Msss)
-_ALL = (*_ERRORS, Crps, StandardCrps, Spread, SpreadErrorRatio)
+_MEMBERS = (Crps, StandardCrps, Spread, SpreadErrorRatio, RankHistogram, RankDeviation, Ignorance)
+_EVENTS = (Brier, BrierSkill, BrierComponents, Reliability, Roc, RocArea, Rpss, ThresholdWeightedCrps, Sedi)
+_ALL: tuple[type[Score], ...] = (*_ERRORS, *_MEMBERS, *_EVENTS)
 SCORES: Mapping[str, type[Score]] = {each.name: each for each in _ALL}

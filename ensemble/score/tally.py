@@ -6,16 +6,18 @@ else of a forecast crosses machines on its way to a score.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 
 import numpy as np
 
+from ensemble.score import fused, plain
+from ensemble.score.fused import STANDARD, Fused, much
+from ensemble.score.plain import CACHE, Grid, Plain
 from ensemble.score.region import Region
 from ensemble.score.statistics import Statistic, Values
 from ensemble.task import Array, Field
-
-CACHE = 2**20  # bytes of forecasts that statistics are made of at a time
 
 
 @dataclass(frozen=True)
@@ -61,59 +63,78 @@ def tally(
     statistics: Sequence[Statistic],
     *,
     common: bool = True,
+    compiled: bool | None = None,
 ) -> Tally:
-    """The sums of one chunk.
+    """The sums of one chunk, a block of its starts at a time: nothing that is made on the way is larger than a block.
 
     With `common` every model is counted on the same starts and points, those that all of them and the truth have; without,
-    each on those that it has itself.
+    each on those that it has itself. Standard statistics come from the compiled passes if these are `compiled`, or where nothing is
+    said of it, if there is much to add up.
     """
-    true = np.isfinite(models[0].truth) & field.mask
-    own = [true & values.has() for values in models]
-    valid = [np.logical_and.reduce(own)] * len(own) if common else own
-    inside = np.stack([region.mask(field).ravel() for region in regions.values()])
-    weights = (inside * field.area.ravel()).T
-    sums = [_summed(values, counts, statistics, weights) for values, counts in zip(models, valid, strict=True)]
-    whole = inside.T.astype(np.int64)
+    truth, where = models[0].truth, Grid.of([region.mask(field) for region in regions.values()], field.area)
+    quick = much(models) if compiled is None else compiled
+    count = fused.count if quick else plain.count
+    made = [_Sums.of(values, statistics, where, quick=quick) for values in models]
+    which = [0] * len(models) if common else list(range(len(models)))  # of the masks, each model is counted on
+    shape = (*truth.shape[:2], len(regions))
+    weight, number = np.zeros((which[-1] + 1, *shape)), np.zeros((which[-1] + 1, *shape), np.int64)
+    had = np.zeros((len(models), *shape), np.int64)
+    starts = np.zeros((which[-1] + 1, truth.shape[1], field.mask.size), np.int64)
+    for block in _blocks(truth):
+        true = np.isfinite(truth[block]) & field.mask
+        own = [true & values.some(block).has() for values in models]
+        valid = [reduce(np.logical_and, own)] if common else own
+        for i, mask in enumerate(valid):
+            weight[i, block], number[i, block] = count(mask, where, starts[i])
+        for i, values in enumerate(models):
+            counts = valid[which[i]]
+            same = own[i] is counts or np.array_equal(own[i], counts)
+            had[i, block] = number[which[i], block] if same else count(own[i], where, np.zeros_like(starts[0]))[1]
+            made[i].add(values, block, counts)
+    by_start, at_points = zip(*(each.done(number[i], starts[i]) for i, each in zip(which, made, strict=True)), strict=True)
+    space = (len(models), truth.shape[1], *field.mask.shape)
     return Tally(
         init_time,
-        {each.name: _together([starts[each.name] for starts, _ in sums]) for each in statistics},
-        _once(valid, lambda counts: _flat(counts).astype(float) @ weights),
-        _once(valid, lambda counts: _flat(counts).astype(np.int64) @ whole),
-        _once(own, lambda counts: _flat(counts).astype(np.int64) @ whole),
-        {each.name: _together([points[each.name] for _, points in sums]) for each in statistics if each.mapped},
-        _once(valid, lambda counts: counts.sum(0)),
+        {each.name: _together([sums[each.name] for sums in by_start]) for each in statistics},
+        weight[which],
+        number[which],
+        had,
+        {each.name: _shaped(_together([sums[each.name] for sums in at_points]), space) for each in statistics if each.mapped},
+        starts[which].reshape(space),
     )
 
 
-def _summed(values: Values, counts: Array, statistics: Sequence[Statistic], weights: Array) -> tuple[dict[str, Array], dict[str, Array]]:
-    """The sums of one model over area, by start, and over starts, by point; a block of starts at a time, that the cache holds."""
-    together = max(1, CACHE // max(1, values.members[:1].nbytes))
-    starts: dict[str, list[Array]] = {each.name: [] for each in statistics}
-    points: dict[str, Array] = {}
-    for first in range(0, len(counts), together):
-        block = slice(first, first + together)
-        part, counted = values.anomalies(block), counts[block]
-        for each in statistics:
-            at = _at(each, part, counted)
-            starts[each.name].append(_over_area(at, weights, counts.ndim))
-            if each.mapped:
-                points[each.name] = points[each.name] + at.sum(0) if first else at.sum(0)
-    return {name: np.concatenate(each) for name, each in starts.items()}, points
+@dataclass(frozen=True)
+class _Sums:
+    """Sums of one model as they grow, each statistic in the way that suits it."""
+
+    plain: Plain
+    fused: Fused
+
+    @classmethod
+    def of(cls, values: Values, statistics: Sequence[Statistic], where: Grid, *, quick: bool) -> _Sums:
+        known = [each for each in statistics if quick and each in STANDARD]
+        rest = [each for each in statistics if each not in known]
+        return cls(Plain(rest, where, values.truth.shape), Fused.of(values, known, where))
+
+    def add(self, values: Values, block: slice, counts: Array) -> None:
+        self.plain.add(values, block, counts)
+        self.fused.add(values, block, counts)
+
+    def done(self, number: Array, starts: Array) -> tuple[dict[str, Array], dict[str, Array]]:
+        """By start (init_time, lead_time, region, [along]) and at points (lead_time, point, [along])."""
+        over_area, over_starts = self.fused.done(number, starts)
+        return {**self.plain.over_area, **over_area}, {**self.plain.over_starts, **over_starts}
 
 
-def _at(statistic: Statistic, part: Values, counted: Array) -> Array:
-    """(init_time, lead_time, ..., [along]): zero where nothing counts, NaN where a forecast has too few members."""
-    wide = counted[..., None] if statistic.along else counted
-    if part.members.shape[2] < statistic.members:
-        return np.where(wide, np.nan, 0.0)
-    return np.where(wide, statistic.at(part), 0.0)
+def _blocks(truth: Array) -> Iterator[slice]:
+    """Of starts, so that the cache holds the truth of one."""
+    together = max(1, CACHE // max(1, truth[:1].nbytes))
+    return (slice(first, min(first + together, len(truth))) for first in range(0, len(truth), together))
 
 
-def _over_area(at: Array, weights: Array, dims: int) -> Array:
-    """(init_time, lead_time, ..., [along]) -> (init_time, lead_time, region, [along]); `dims` is the number without the last."""
-    if at.ndim == dims:
-        return _flat(at) @ weights
-    return np.swapaxes(_flat(np.moveaxis(at, -1, 2), 3) @ weights, 2, 3)
+def _shaped(values: Array, space: tuple[int, ...]) -> Array:
+    return values.reshape(*space, *values.shape[3:])
 
 
 def _together(models: Sequence[Array]) -> Array:
@@ -125,17 +146,3 @@ def _together(models: Sequence[Array]) -> Array:
 def _longer(values: Array, length: int) -> Array:
     rest = np.where(np.isnan(values[..., :1]), np.nan, 0.0)
     return np.concatenate([values, np.repeat(rest, length - values.shape[-1], axis=-1)], axis=-1)
-
-
-def _flat(values: Array, leading: int = 2) -> Array:
-    """(init_time, lead_time, ...) -> (init_time, lead_time, points)."""
-    return values.reshape(*values.shape[:leading], -1)
-
-
-def _once(masks: Sequence[Array], function: Callable[[Array], Array]) -> Array:
-    """`function` of each mask, (model, ...); of masks that are the same it is taken once."""
-    made: list[Array] = []
-    for i, mask in enumerate(masks):
-        same = next((j for j in range(i) if masks[j] is mask or np.array_equal(masks[j], mask)), None)
-        made.append(function(mask) if same is None else made[same])
-    return np.stack(made)

@@ -5,7 +5,10 @@ start stands in each resample. A resampled sum is their product, a resampled sco
 means (`resample`), and the same resamples serve every model, so that differences between models are paired.
 """
 
+from ensemble.significance.baseline import gained, significant
 from ensemble.significance.blocks import Blocks, Circular, Moving, Stationary
+from ensemble.significance.case import Case
+from ensemble.significance.choice import choices, rank_correlation, validation_errors
 from ensemble.significance.compare import compared
 from ensemble.significance.confidence_set import confidence_set
 from ensemble.significance.diebold_mariano import DieboldMariano, diebold_mariano
@@ -14,11 +17,14 @@ from ensemble.significance.draw import Bootstrap, Draw
 from ensemble.significance.independent import effective_number
 from ensemble.significance.intervals import intervals
 from ensemble.significance.judge import Sampled, judged, sampled
+from ensemble.significance.ranks import first_share, shared_ranks
 from ensemble.significance.sign import SignTest, sign_test
+from ensemble.significance.table import certainties
 
 __all__ = [
     "Blocks",
     "Bootstrap",
+    "Case",
     "Circular",
     "DieboldMariano",
     "Draw",
@@ -26,13 +32,21 @@ __all__ = [
     "Sampled",
     "SignTest",
     "Stationary",
+    "certainties",
+    "choices",
     "compared",
     "confidence_set",
     "diebold_mariano",
     "effective_number",
     "false_discovery",
+    "first_share",
+    "gained",
     "intervals",
     "judged",
+    "rank_correlation",
     "sampled",
+    "shared_ranks",
     "sign_test",
+    "significant",
+    "validation_errors",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 
 import xarray as xr
@@ -13,8 +14,8 @@ from ensemble.significance.difference import pairs
 from ensemble.significance.draw import Bootstrap, Draw
 from ensemble.significance.independent import effective_number
 from ensemble.significance.intervals import bounds, tail
-from ensemble.significance.ranks import shared_ranks
-from ensemble.significance.resample import influence, resampled, scored
+from ensemble.significance.ranks import first_share, shared_ranks
+from ensemble.significance.resample import scored, with_influence
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,8 +41,8 @@ class Sampled:
 
 def sampled(score: Score, means: Means, draw: Draw) -> Sampled:
     """A score on the data and on the resamples; raises `NotResampled` for one that is not made of sums by start."""
-    resamples = resampled(score, means, draw.counts)
-    return Sampled(scored(score, means), resamples, influence(score, means), score.best, draw.blocks)
+    value = scored(score, means)
+    return Sampled(value, *with_influence(score, means, draw.counts, value), score.best, draw.blocks)
 
 
 def badness(values: xr.DataArray, best: str) -> xr.DataArray:
@@ -51,26 +52,33 @@ def badness(values: xr.DataArray, best: str) -> xr.DataArray:
 
 
 def judged(score: Sampled, settings: Bootstrap | None = None) -> xr.Dataset:
-    """`value`, `interval` (bound, model, ...), `n_effective`, `p_value` (model, other, ...), `rank`, and if it can be `set_p`, `in_set`.
+    """`value`, `interval` (bound, model, ...), `n_effective`, and if it is good or bad `p_value` (model, other, ...), `rank`, `first`.
 
-    Ranks hold the false discovery rate at twice 1 - level, as tests that depend on one another should (Wilks 2016, doi
-    10.1175/BAMS-D-15-00267.1). Of what is neither good nor bad, as a spread, there are intervals alone. Where the confidence set
-    is refused, the attribute `refused` says why.
+    `first` is the share of resamples in which a model is the best. Ranks hold the false discovery rate at twice 1 - level, as
+    tests that depend on one another should (Wilks 2016, doi 10.1175/BAMS-D-15-00267.1). `set_p` and `in_set` are those of the
+    confidence set; where that is refused, the attribute `refused` says why.
     """
     settings = settings or Bootstrap()
+    attrs = {"level": settings.level, "blocks": score.blocks, "resamples": score.resamples.sizes["resample"]}
     interval = bounds(score.resamples, tail(settings.level, score.blocks))
-    made = xr.Dataset({"value": score.value, "interval": interval, "n_effective": score.effective_number()})
-    made = made.assign_attrs(level=settings.level, blocks=score.blocks, resamples=score.resamples.sizes["resample"])
+    parts = {"value": score.value, "interval": interval, "n_effective": score.effective_number()}
+    coords: dict[Hashable, xr.DataArray] = {**score.value.coords, "bound": interval["bound"]}
     if score.best == "neither":
-        return made
+        return _together(parts, coords, attrs)
     loss, losses = badness(score.value, score.best), badness(score.resamples, score.best)
     p = pairs(losses, score.blocks)
-    made = made.assign(p_value=p, rank=shared_ranks(loss, p, 2 * (1 - settings.level)))
+    parts |= {"p_value": p, "rank": shared_ranks(loss, p, 2 * (1 - settings.level)), "first": first_share(losses)}
+    coords["other"] = p["other"]
     reason = refused(score.blocks, settings)
     if reason:
-        return made.assign_attrs(refused=reason)
+        return _together(parts, coords, {**attrs, "refused": reason})
     set_p = loss.copy(data=confidence_set(loss.values, losses.transpose(*loss.dims, "resample").values))
-    return made.assign(set_p=set_p, in_set=set_p > 1 - settings.level)
+    return _together({**parts, "set_p": set_p, "in_set": set_p > 1 - settings.level}, coords, attrs)
+
+
+def _together(parts: Mapping[str, xr.DataArray], coords: Mapping[Hashable, xr.DataArray], attrs: Mapping[str, object]) -> xr.Dataset:
+    """Variables that are known to share their labels, which xarray need not compare one by one."""
+    return xr.Dataset({name: each.variable for name, each in parts.items()}, coords, attrs)
 
 
 def refused(blocks: float, settings: Bootstrap) -> str:

@@ -1,4 +1,4 @@
-"""Ranks that models share where they cannot be told apart."""
+"""Ranks that models share where they cannot be told apart, and how often each would have been first."""
 
 from __future__ import annotations
 
@@ -25,3 +25,17 @@ def shared_ranks(loss: xr.DataArray, p_values: xr.DataArray, rate: float = 0.05)
     return ordered.copy(data=np.where(tested, 1.0 + better.sum(1), np.nan)).assign_attrs(
         long_name="rank, shared where models cannot be told apart"
     )
+
+
+def first_share(losses: xr.DataArray) -> xr.DataArray:
+    """(model, ..., resample) -> (model, ...): the share of resamples in which a model is the best; those that tie share the place.
+
+    NaN for a model that is undefined in any resample, which is no rival to the others.
+    """
+    ordered = losses.transpose("model", ..., "resample")
+    undefined = np.isnan(ordered.values).any(-1)
+    values = np.where(undefined[..., None], np.inf, ordered.values)
+    best = values == values.min(0)
+    places = best.sum(0)
+    share = best.mean(-1) if (places == 1).all() else (best / places).mean(-1)
+    return ordered.isel(resample=0, drop=True).copy(data=np.where(undefined, np.nan, share))

@@ -69,18 +69,18 @@ def resampled(score: Score, means: Means, counts: Array) -> xr.DataArray:
     return scored(score, Resampled(means.sums, means.weight, counts)).transpose(..., "resample")
 
 
-def influence(score: Score, means: Means) -> xr.DataArray:
-    """(model, lead_time, region, init_time): what each start adds to a score, NaN where it does not count.
+def with_influence(score: Score, means: Means, counts: Array, whole: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray]:
+    """(model, lead_time, region, resample), and (..., init_time): what each start adds to a score, NaN where it does not count.
 
-    The pseudo-values of the jackknife, n S - (n - 1) S without the start; of a mean they are the series itself. Tukey (1958),
-    doi 10.1214/aoms/1177706647, p. 614.
+    The latter are the pseudo-values of the jackknife, n S - (n - 1) S without the start, of S the `whole`; of a mean they are the
+    series itself. Tukey (1958), doi 10.1214/aoms/1177706647, p. 614. Both come of one product.
     """
     starts = means.weight.sizes["init_time"]
-    whole = scored(score, means)
-    without = resampled(score, means, 1 - np.eye(starts)).rename(resample="init_time")
+    made = resampled(score, means, np.concatenate([counts, 1 - np.eye(starts)]))
+    drawn, without = made.isel(resample=slice(len(counts))), made.isel(resample=slice(len(counts), None)).rename(resample="init_time")
     counted = (means.weight > 0).reset_coords(drop=True).drop_vars("init_time", errors="ignore")
     values = (starts * whole - (starts - 1) * without).where(counted)
-    return values.transpose(*without.dims)
+    return drawn, values.transpose(*without.dims)
 
 
 def pieces(means: Means, counts: Array) -> Iterator[list[Resampled]]:
@@ -111,8 +111,8 @@ def _total(weight: xr.DataArray, counts: Array) -> xr.DataArray:
     if (ordered.values == first).all():
         ordered = ordered.isel(model=slice(0, 1))
         if (first == first[:1]).all():
-            once = ordered.isel(model=0, init_time=0, drop=True)
-            return once.copy(data=once.values * counts[0].sum())
+            once, drawn = ordered.isel(model=0, init_time=0, drop=True), counts.sum(1)
+            return once * (drawn[0] if (drawn == drawn[0]).all() else xr.DataArray(drawn, dims="resample"))
         return _product(ordered, counts).isel(model=0, drop=True)
     return _product(ordered, counts)
 

@@ -11,6 +11,7 @@ import xarray as xr
 
 from ensemble.chunk import Chunk
 from ensemble.combine import Combine
+from ensemble.combining import side_by_side
 from ensemble.execute import Serial
 from ensemble.fitting import fit
 from ensemble.parts import Damping
@@ -20,7 +21,6 @@ from ensemble.sums import total
 from ensemble.task import Array, Domain
 from ensemble.testing.models import same_bits
 from ensemble.testing.sea import basin_study
-from ensemble.units import side_by_side
 
 REGIONS = {"all": Region(), "south": Region((-90.0, 0.0))}
 
@@ -62,7 +62,8 @@ def _evaluated(score: Score, domain: Domain, truth: Array, models: Mapping[str, 
     init_time = np.datetime64("2009-01", "s") + np.arange(len(truth)) * np.timedelta64(1, "D")
     sums = []
     for index in np.array_split(np.arange(len(truth)), pieces):
-        values = [Values(each[index], truth[index]) for each in models.values()]
+        edges = {level: np.full(truth[index].shape, np.nanquantile(truth, level)) for each in statistics for level in each.levels}
+        values = [Values(each[index], truth[index], edges=edges) for each in models.values()]
         sums.append(tally(init_time[index], values, field, REGIONS, statistics))
     labels = Labels(tuple(models), ("external",) * len(models), (5,) * len(models), (1, 2, 3), REGIONS, field)
     return evaluate(total(sums), [score], labels)
@@ -73,7 +74,7 @@ def tables_and_maps_are_labelled(score: Score, made: tuple[xr.Dataset, xr.Datase
     table, maps = made[0][score.name], made[1].get(score.name)
     wanted = {"model", "lead_time", "region"}
     assert wanted <= set(table.dims), f"the table has dimensions {table.dims}; {', '.join(sorted(wanted))} must be among them"
-    assert np.isfinite(table.sel(model="bad")).all(), "the score of a forecast that is finite everywhere is not"
+    assert not score.ranks or np.isfinite(table.sel(model="bad")).all(), "the score of a forecast that is finite everywhere is not"
     if maps is not None:
         wanted = {"model", "lead_time", *domain.fields["sst"].dims}
         assert wanted <= set(maps.dims), f"the map has dimensions {maps.dims}; {', '.join(sorted(wanted))} must be among them"
@@ -136,6 +137,9 @@ def a_combination_is_a_forecast(rule: Combine[Any, Any], state: Any, domain: Dom
     assert np.isfinite(made[:, :, domain.fields["forecast"].mask[0]]).all(), "the combination of finite forecasts is not finite"
     copied = pickle.loads(pickle.dumps(state))
     assert same_bits(made, rule.combine(copied, domain, _named(domain, stacked)).values), "a state that has travelled combines differently"
+    some = np.array([0, len(stacked) - 1])
+    without = rule.combine_some(state, domain, _named(domain, stacked[some]), some).transpose(*_named(domain, stacked).dims[1:]).values
+    assert np.isfinite(without[:, :, domain.fields["forecast"].mask[0]]).all(), "the combination of two models alone is not finite"
     alone = rule.combine(state, domain, _named(domain, stacked[:, 3:5])).values
     assert np.allclose(alone, made[3:5], equal_nan=True), "the combination of a start depends on which other starts are in the call"
 

@@ -280,7 +280,7 @@ def test_20_one_model_fails(workers: int, tmp_path: Path) -> None:
     recipe = tmp_path / "study.yaml"
     recipe.write_text(
         f"data: {{files: {{path: {files['obs']}}}}}\nleads: [1]\ntest: [2002-02, 2004-01]\nscores: [rmse]\n"
-        "sample: {missing: keep}\nmodels:\n"
+        "sample: {missing: keep}\ncombine: [fixed: {share: {ok_a: 0.5, ok_b: 0.3, bad: 0.2}}]\nmodels:\n"
         "  - ok_a: {model: ./toy.py, plus: 1.0}\n  - ok_b: {model: ./toy.py, plus: -2.0}\n"
         "  - bad: {model: ./toy.py, plus: 0.5, strict: true}\n"
     )
@@ -288,13 +288,15 @@ def test_20_one_model_fails(workers: int, tmp_path: Path) -> None:
     for name in ("ok_a", "ok_b"):
         assert float(run.scores["rmse"].sel(model=name).squeeze()) == pytest.approx(c.EXPECT[f"rmse_{name}"], abs=c.TOL)
         assert int(run.scores["n"].sel(model=name).squeeze()) == c.EXPECT["n_pairs"]
-    assert run.scores["model"].values.tolist() == ["ok_a", "ok_b"]
+    assert run.scores["model"].values.tolist() == ["ok_a", "ok_b", "fixed"]
+    assert float(run.scores["rmse"].sel(model="fixed").squeeze()) == pytest.approx(c.EXPECT["rmse_combined_rescaled_per_start"], abs=c.TOL)
     (failure,) = run.failures
     assert (failure.model, len(failure.starts), failure.of) == ("bad", c.EXPECT["n_starts_bad_failed"], c.EXPECT["n_starts"])
     assert failure.starts[0].startswith("2002-08")  # issued after month 30, the one with the gap
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert "Input X contains NaN" in page
     assert "18 of 24" in page
+    assert "rescaled" in page
 
 
 @pytest.mark.parametrize("store", ["obs", "obs_zarr"])

@@ -7,10 +7,10 @@ import xarray as xr
 
 from ensemble.chunk import Chunk
 from ensemble.combine import Combine
+from ensemble.combining import side_by_side
 from ensemble.execute import Executor, Serial
 from ensemble.fitting import fit
 from ensemble.task import Array, Domain, Field, Period
-from ensemble.units import side_by_side
 
 
 def domain_of(names: tuple[str, ...], leads: int, points: int, area: Array | None = None) -> Domain:

@@ -13,7 +13,7 @@ from ensemble.score.means import Means
 from ensemble.score.scores import Acc, Bias, CentredRmse, IndexCorrelation, Mae, Msss, Rmse
 from ensemble.significance import Blocks, Bootstrap, Circular, Moving, Stationary, effective_number, intervals, sampled
 from ensemble.significance.blocks import counted
-from ensemble.significance.resample import NotResampled, influence, resampled, scored
+from ensemble.significance.resample import NotResampled, resampled, scored, with_influence
 from ensemble.significance.spans import block_length, starts_within, steps_ahead
 from tests.significance.series import ar1, means, monthly
 
@@ -142,8 +142,12 @@ def test_a_score_that_needs_each_point_is_left_out_and_named() -> None:
 def test_what_each_start_adds_to_a_mean_is_the_series_itself() -> None:
     data = evidence(WEIGHTS["by model"])
     alone = evidence()
-    np.testing.assert_allclose(influence(Mae(), alone).values, alone.sums["AbsoluteError"].transpose(..., "init_time").values, rtol=1e-9)
-    gaps = np.isnan(influence(Mae(), data).transpose("model", "init_time", ...).values)
+    counts = counted(Circular().drawn(data.weight.sizes["init_time"], 5, 30, RANDOM))
+    drawn, added = with_influence(Mae(), alone, counts, scored(Mae(), alone))
+    np.testing.assert_allclose(added.values, alone.sums["AbsoluteError"].transpose(..., "init_time").values, rtol=1e-9)
+    np.testing.assert_allclose(drawn.values, resampled(Mae(), alone, counts).values, rtol=1e-12)
+    _, added = with_influence(Mae(), data, counts, scored(Mae(), data))
+    gaps = np.isnan(added.transpose("model", "init_time", ...).values)
     np.testing.assert_array_equal(gaps, data.weight.values == 0)
 
 
