@@ -13,10 +13,11 @@ from ensemble.hindcast import problem_of
 from ensemble.score.evaluate import Labels, evaluate, evidence, statistics_of
 from ensemble.score.means import Means
 from ensemble.score.tally import Tally
+from ensemble.significance.maps import BlockMaps, blocks_of
 from ensemble.store import labelled, verifiable
 from ensemble.study import COMMON, Study
 from ensemble.sums import total
-from ensemble.task import Array
+from ensemble.task import Array, Domain
 from ensemble.units import Column
 
 
@@ -38,7 +39,15 @@ def assembled(study: Study, columns: Sequence[Column], learnt: Mapping[str, Weig
         none = (("combination", "lead_time"), np.zeros((0, len(study.labels))))
         return scores, maps, xr.Dataset({"weight": none}, {"lead_time": study.labels}), _by_start(study, tally, labels)
     weight = xr.concat(weights, xr.Variable("combination", list(learnt)), join="outer", fill_value=0.0)
-    return scores, maps, xr.Dataset({"weight": weight}), _by_start(study, tally, labels)
+    by_region = _weights_by_region(study, learnt, [str(name) for name in weight["model"].values])
+    return scores, maps, xr.Dataset({"weight": weight, **by_region}), _by_start(study, tally, labels)
+
+
+def blocks(columns: Sequence[Column], maps: xr.Dataset) -> BlockMaps | None:
+    """Mean squared errors of the models that `maps` show, by blocks of starts, where these were kept."""
+    names = [str(name) for name in maps["model"].values]
+    kept = [block.select([each.models.index(name) for name in names]) for each in columns for block in each.blocks]
+    return blocks_of([each.squared for each in kept], [each.starts for each in kept], maps["n_starts"]) if kept else None
 
 
 def _by_start(study: Study, tally: Tally, labels: Labels) -> Means:
@@ -66,6 +75,33 @@ def together(study: Study, columns: Sequence[Column], models: Sequence[str]) -> 
 
 
 def _weights(study: Study, weighted: Weighted) -> xr.DataArray:
-    values = weighted.rule.weights(weighted.state, side_by_side(problem_of(study).scored, weighted.models))
+    values = weighted.rule.weights(weighted.state, _beside(study, weighted))
     coords = {"model": list(weighted.models), "lead_time": study.labels}
     return xr.DataArray(values, dims=("model", "lead_time"), coords=coords, attrs={"units": "1", "long_name": "weight in the combination"})
+
+
+def _weights_by_region(study: Study, learnt: Mapping[str, Weighted], models: list[str]) -> dict[str, xr.DataArray]:
+    """`weight_by_region` (combination, region, model, lead_time), where any combination has weights of a region's own."""
+    found = {name: each.rule.weights_by_region(each.state, _beside(study, each)) for name, each in learnt.items()}
+    regions = [region for region in study.regions if any(region in each for each in found.values())]
+    if not regions:
+        return {}
+    coords = {"combination": list(found), "region": regions, "model": models, "lead_time": study.labels}
+    values = np.full((len(found), len(regions), len(models), len(study.labels)), np.nan)
+    for i, (name, own) in enumerate(found.items()):
+        at = [models.index(model) for model in learnt[name].models]
+        for region, weights in own.items():
+            values[i, regions.index(region)] = 0.0
+            values[i, regions.index(region), at] = weights
+    attrs = {
+        "units": "1",
+        "long_name": "weight in the combination at the points of a region",
+        "comment": "missing where a combination has no weights of the region's own, and those of `weight` are used; points of several "
+        "regions use those of the first, points of none use `weight`; weights change from one point to the next at the edge of a region",
+    }
+    return {"weight_by_region": xr.DataArray(values, coords, tuple(coords), attrs=attrs)}
+
+
+def _beside(study: Study, weighted: Weighted) -> Domain:
+    """Where the models of a combination stand side by side."""
+    return side_by_side(problem_of(study).scored, weighted.models)

@@ -58,6 +58,7 @@ def check_study(study: Study) -> None:
         if name != "train":
             study.sample.check(name, possible, study.issued)
     _check_origins(study)
+    _check_parts(study)
     _check_dress(study)
     _check_windows(study)
     _check_scores(study)
@@ -76,6 +77,8 @@ def check_study(study: Study) -> None:
 
 def _apart(study: Study, periods: list[tuple[str, Period]]) -> list[tuple[str, Period]]:
     """Of the periods in order those that must not overlap: with rolling origins, all but the training period, which is cut at each."""
+    if study.leave_out is not None:
+        return []
     rolling = isinstance(study.validate, Origins) and study.train is not None and study.train.last < study.test.first
     return [each for each in periods if not rolling or each[0] != "train"]
 
@@ -86,8 +89,7 @@ def _check_origins(study: Study) -> None:
         return
     if study.train is None:
         raise InputError("validate: rolling origins are for models that are fitted anew, and there is no training period; give `train:`")
-    train = study.folds[0].train
-    assert train is not None
+    (train,) = study.folds[0].train
     whole = not study.anomalies or moment(train.last, 1, study.data.step) - train.first >= YEAR
     if not whole or not len(train.starts(study.lead_times, study.data.step)):
         need = f"for a lead of {max(study.lead_times)}" if whole else "for a climatology, a year,"
@@ -97,9 +99,25 @@ def _check_origins(study: Study) -> None:
         )
 
 
+def _check_parts(study: Study) -> None:
+    """Enough is left when years are left out."""
+    if study.leave_out is None:
+        return
+    if study.validate is not None or study.train != study.test:
+        raise InputError("cross_validate: everything is learnt from the years around; leave out `train:` and `validate:`")
+    few = [part for part in study.parts if not any(len(each.starts(study.lead_times, study.data.step)) for each in part.train)]
+    if few or len(study.parts) < 3:
+        raise InputError(
+            f"cross_validate: the starts of {len(study.parts) * study.leave_out.years} years are too few to leave {study.leave_out.years} "
+            "out at a time; use a longer record, or fewer"
+        )
+
+
 def _check_dress(study: Study) -> None:
     """There are past errors to dress forecasts with, for every start month."""
     if study.dress is None:
+        return
+    if study.leave_out is not None:
         return
     if study.validate is None:
         raise InputError("dress: past errors are learnt from the validation period, and there is none; give `validate:`")

@@ -88,7 +88,7 @@ def side_by_side(domain: Domain, names: tuple[str, ...]) -> Domain:
     """The domain of forecasts that stand side by side."""
     field = domain.fields[domain.target]
     mask, area = (np.broadcast_to(each, (len(names), *each.shape)) for each in (field.mask, field.area))
-    return domain._replace(fields={"forecast": Field({"model": np.array(names), **field.coords}, mask, area, field.attrs)})
+    return domain._replace(fields={"forecast": Field({"model": np.array(names), **field.coords}, mask, area, field.attrs, field.places)})
 
 
 def combined(domain: Domain, weighted: Weighted, made: Mapping[str, Array], there: Mapping[str, Array] | None = None) -> Array | None:

@@ -21,7 +21,7 @@ class Problem(NamedTuple):
 
     source: Source
     domain: Domain
-    train: Period | None
+    train: tuple[Period, ...]  # one, or those around what is left out; none where nothing can be learnt
     shards: int
     history: int
     size: int  # starts in the largest piece
@@ -29,9 +29,9 @@ class Problem(NamedTuple):
     windows: tuple[Window, ...] = ()
     common: bool = True  # whether models are counted on the starts and points that all of them have
 
-    def learning(self, train: Period | None) -> Problem:
-        """The same, learnt from another period."""
-        return self if train is None else self._replace(train=train, domain=self.domain._replace(period=train))
+    def learning(self, *train: Period) -> Problem:
+        """The same, learnt from other periods."""
+        return self._replace(train=train, domain=self.domain._replace(period=Period(train[0].first, train[-1].last)))
 
     @property
     def scored(self) -> Domain:
@@ -44,19 +44,22 @@ def problem_of(study: Study, size: int = 1, model: str | None = None) -> Problem
     common = study.sample.mask == "common"
     wide = model is not None and study.models[model].multivariate
     domain = study.domain if wide else study.domain.only(study.target)
-    return Problem(study.data, domain, study.train, study.shards, study.history, size, study.seed, study.windows, common)
+    train = () if study.train is None else (study.train,)
+    return Problem(study.data, domain, train, study.shards, study.history, size, study.seed, study.windows, common)
 
 
 def forecast(problem: Problem, model: Model[Any, Any], state: Done[Any], init_time: Times, *, partly: bool = False) -> xr.DataArray:
     """(init_time, lead_time, member, ...), checked, with windows made of their leads; NaN for starts that the model has not issued.
 
     The starts are filled up to one size for all pieces by repeating the last one, so that compiled code is compiled once. With
-    `partly` a model that fails at some starts hands over the others, with its `Failure` in the attribute `failure`.
+    `partly` a model that fails at some starts hands over the others, with its `Failure` in the attribute `failure`. What the fit
+    cost goes with it in the attribute `costs`, for nobody else may keep the fit.
     """
     issued = model.issued
     held = init_time if issued is None else init_time[np.isin(init_time, issued)]
     if not held.size:
-        return _labelled(problem, init_time, np.full((len(init_time), len(problem.scored.lead_times), 1, *_shape(problem)), np.nan), [0])
+        nothing = np.full((len(init_time), len(problem.scored.lead_times), 1, *_shape(problem)), np.nan)
+        return _labelled(problem, init_time, nothing, [0]).assign_attrs(costs=state.costs)
     padded = np.concatenate([held, np.repeat(held[-1:], problem.size - len(held))])
     made = _made(problem, model, state.value, padded, partly)[: len(held)]
     values = windowed(made.values, problem)
@@ -64,7 +67,7 @@ def forecast(problem: Problem, model: Model[Any, Any], state: Done[Any], init_ti
         whole = np.full((len(init_time), *values.shape[1:]), np.nan)
         whole[np.isin(init_time, held)] = values
         values = whole
-    return _labelled(problem, init_time, values, made["member"].values).assign_attrs(made.attrs)
+    return _labelled(problem, init_time, values, made["member"].values).assign_attrs(made.attrs, costs=state.costs)
 
 
 def forecast_partly(problem: Problem, model: Model[Any, Any], state: Done[Any], init_time: Times) -> xr.DataArray:
@@ -73,10 +76,7 @@ def forecast_partly(problem: Problem, model: Model[Any, Any], state: Done[Any], 
 
 
 def mean_forecast(problem: Problem, model: Model[Any, Any], state: Done[Any], init_time: Times) -> xr.DataArray:
-    """As `forecast`, of the mean of the members alone: all that combinations learn from, and a fraction of what travels.
-
-    What the fit cost goes with it in the attribute `costs`, for nobody else keeps a fit at an earlier origin.
-    """
+    """As `forecast`, of the mean of the members alone: all that combinations learn from, and a fraction of what travels."""
     return forecast(problem, model, state, init_time).mean("member", skipna=False, keepdims=True).assign_attrs(costs=state.costs)
 
 

@@ -15,7 +15,7 @@ COSTLY = 1.0  # seconds that a fit may take before a model is refitted less ofte
 class Fold(NamedTuple):
     """The starts of a validation period that are forecast with what was learnt from `train`."""
 
-    train: Period | None
+    train: tuple[Period, ...]
     starts: Times
     costly: int = 0  # how often a model whose fit takes long is fitted anew, in folds; never where it is 0, nor is any other
 
@@ -54,8 +54,8 @@ def folds(validate: Period, starts: Times, train: Period | None, step: np.timede
     A plain period is one fold, forecast with the fit of the study.
     """
     if not isinstance(validate, Origins) or train is None:
-        return [Fold(train, starts)]
+        return [Fold(() if train is None else (train,), starts)]
     origins = validate.origins(step)
     of = np.searchsorted(origins, starts, side="right") - 1
-    made = [Fold(Period(train.first, moment(origin, -1, step)), starts[of == i], validate.costly) for i, origin in enumerate(origins)]
+    made = [Fold((Period(train.first, moment(origin, -1, step)),), starts[of == i], validate.costly) for i, origin in enumerate(origins)]
     return [each for each in made if len(each.starts)]

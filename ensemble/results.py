@@ -25,7 +25,7 @@ from ensemble.prepare.record import span
 from ensemble.provenance import provenance
 from ensemble.recipe import written
 from ensemble.score.means import Means
-from ensemble.significance import Bootstrap, Case, certainties
+from ensemble.significance import BlockMaps, Bootstrap, Case, certainties, significant_maps, usual_baseline
 from ensemble.store import labelled, verifiable, write_netcdf, write_state, write_text, write_zarr
 from ensemble.study import Study
 from ensemble.task import Array, Times, dataset, moment
@@ -55,6 +55,7 @@ class Run:
     workers: int
     forecasts: xr.DataTree | None = None
     folder: Path | None = None
+    blocks: BlockMaps | None = None  # maps of the mean squared error by blocks of starts, where these were kept
     by_start: Means | None = None  # the sums of each start, of which significance is made
 
     @property
@@ -106,6 +107,15 @@ class Run:
     def significant(self, baseline: str, score: str = "rmse", settings: Bootstrap | None = None) -> xr.Dataset:
         """Each model against one, (model, lead_time, region), and where that is `significant`. See `ensemble.significance.significant`."""
         return self._case.significant(baseline, score, settings)
+
+    def significant_maps(self, baseline: str | None = None, level: float = 0.95) -> xr.Dataset:
+        """Where on the map each model differs from one, (model, lead_time, ...), in its mean squared error.
+
+        From the `baseline`, or else from the best of the references. See `ensemble.significance.significant_maps`.
+        """
+        if self.blocks is None:
+            raise InputError("significance: this run holds no maps by blocks of starts; ask for the score rmse, of fewer points")
+        return labelled(significant_maps(self.blocks, baseline or usual_baseline(self.blocks), level), self.study.data.step)
 
     def gain(self, score: str = "rmse", settings: Bootstrap | None = None) -> xr.Dataset:
         """What each combination gains over its best `single` member, (combination, region), in the mean over all leads.
@@ -204,6 +214,8 @@ class Run:
         write_netcdf(folder / "maps.nc", self.maps)
         write_netcdf(folder / "weights.nc", self.weights)
         write_netcdf(folder / "significance.nc", self.significance)
+        if self.blocks is not None and self.blocks.testable:
+            write_netcdf(folder / "significance_maps.nc", self.significant_maps())
         for name, state in self.states.items():
             write_state(folder / "states", name, state)
         if self.forecasts is not None:

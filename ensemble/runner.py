@@ -17,7 +17,7 @@ from typing import Any
 
 from distributed import Client
 
-from ensemble.assemble import assembled, together
+from ensemble.assemble import assembled, blocks, together
 from ensemble.checks import check_against_record
 from ensemble.cluster import connected
 from ensemble.combining import Weighted
@@ -108,6 +108,7 @@ def _finished(study: Study, todo: Plan, outcomes: Mapping[Unit, Any], seconds: f
     return Run(
         study=study,
         by_start=by_start,
+        blocks=blocks(columns, maps),
         scores=labelled(scores, study.data.step),
         maps=labelled(maps, study.data.step),
         weights=labelled(weights, study.data.step),

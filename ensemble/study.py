@@ -12,6 +12,7 @@ import numpy as np
 from ensemble.checks import check_study
 from ensemble.combine import Combine
 from ensemble.combine.dressing import Dressing
+from ensemble.crossing import LeaveOut, Part
 from ensemble.errors import InputError, unknown
 from ensemble.findings import Finding
 from ensemble.model import Model, Transform
@@ -52,6 +53,7 @@ class Study:
     combinations: Mapping[str, Combine[Any, Any]] = field(default_factory=dict)
     predictors: tuple[str, ...] = ()  # variables of the record beside the target, for the models that look at them
     windows: tuple[Window, ...] = ()  # of the lead times, scored instead of them
+    leave_out: LeaveOut | None = None  # years, where all is learnt from the others; training and test period are then the same
     dress: Dressing | None = None  # what single forecasts wear, learnt from the validation period
     by: tuple[str, ...] = ()  # what starts are grouped by for tables of their own; see `ensemble.score.groups.GROUPINGS`
     sample: Sample = COMMON
@@ -66,6 +68,8 @@ class Study:
         object.__setattr__(self, "regions", {"all": Region(), **self.regions})
         check_study(self)
         object.__setattr__(self, "regions", placed(self.regions, self.data, self.target))
+        rules = {name: rule.placed(self.regions, where=f"combine.{name}") for name, rule in self.combinations.items()}
+        object.__setattr__(self, "combinations", rules)
 
     @property
     def periods(self) -> dict[str, Period]:
@@ -146,6 +150,12 @@ class Study:
     def folds(self) -> list[Fold]:
         """The starts of the validation period, by what has been learnt when they are forecast."""
         return folds(self.validate, self.starts(self.validate), self.train, self.data.step) if self.validate else []
+
+    @cached_property
+    def parts(self) -> list[Part]:
+        """The starts of the test period by the years that are left out together."""
+        longest, step = int(max(self.lead_times)), self.data.step
+        return [] if self.leave_out is None else self.leave_out.parts(self.starts(self.test), self.test, longest, step)
 
     def cut(self, starts: Times) -> list[Times]:
         """Nearly equal pieces of `starts`; the cut depends on the study alone."""

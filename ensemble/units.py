@@ -16,8 +16,22 @@ from ensemble.hindcast import Problem, verifying, windowed
 from ensemble.parts import Quantiles
 from ensemble.prepare import chunk_of
 from ensemble.score import Region, Statistic, Tally, Values, tally
+from ensemble.score.statistics import SquaredError
 from ensemble.sums import total
-from ensemble.task import Array, Domain, Times, month
+from ensemble.task import Array, Domain, Field, Times, month
+
+SQUARED = SquaredError().name
+
+
+class Block(NamedTuple):
+    """Neighbouring starts of which squared errors are added up apart, so that maps can be tested: (model, lead_time, ...)."""
+
+    squared: Array
+    starts: Array
+
+    def select(self, models: Sequence[int]) -> Block:
+        """The same of some of the models."""
+        return Block(self.squared[list(models)], self.starts[list(models)])
 
 
 class Column(NamedTuple):
@@ -30,14 +44,15 @@ class Column(NamedTuple):
     costs: tuple[Cost, ...]  # of the forecasts
     failures: tuple[Failure, ...] = ()  # of models that forecast some of the starts
     draws: tuple[bool, ...] = ()  # whether members are draws, of each model
+    blocks: tuple[Block, ...] = ()
 
 
 def fit_model(problem: Problem, learner: Any) -> Any:
     """The state of a model, or of the climatology that scores are made against, learnt from the training period."""
-    period, shards = problem.train, problem.shards
-    if period is None:
+    if not problem.train:
         return unlearnt(learner, problem.domain, problem.seed, "train")
-    chunks = [chunk_of(problem.source, problem.domain, period, shards, i, problem.history).fresh() for i in range(shards)]
+    cuts = [(period, i) for period in problem.train for i in range(problem.shards)]
+    chunks = [chunk_of(problem.source, problem.domain, period, problem.shards, i, problem.history).fresh() for period, i in cuts]
     return fit(learner, [[chunk] for chunk in chunks], problem.domain, Serial(), problem.seed)
 
 
@@ -52,6 +67,7 @@ class Scoring(NamedTuple):
     dressing: Dressing | None
     keep: bool  # whether forecasts are kept
     compiled: bool  # whether there is enough to add up for compiled passes
+    block: int = 0  # starts in a block, at the least; 0 for none
 
 
 def column(
@@ -88,11 +104,19 @@ def column(
     for edge in edges.values():
         truth = np.where(np.isnan(edge), np.nan, truth)  # what the training period has no value of does not count
     values = [Values(each, truth, normal, edges, draws=drawn[name]) for name, each in made.items()]
-    sums = tally(init_time, values, field, how.regions, how.statistics, common=problem.common, compiled=how.compiled)
-    costs = tuple(cost for each in done.values() for cost in each.costs)
+    parts = np.array_split(np.arange(len(init_time)), max(1, len(init_time) // how.block) if how.block else 1)
+    tallies = [_tallied(how, init_time, values, slice(part[0], part[-1] + 1), field) for part in parts]
+    costs = tuple(cost for each in done.values() for cost in (*each.value.attrs["costs"], *each.costs))
     kept = {name: _kept(domain, init_time, each) for name, each in made.items()} if how.keep else {}
     members = tuple(each.shape[2] for each in made.values())
-    return Column(sums, tuple(made), members, kept, costs, failures, tuple(drawn[name] for name in made))
+    blocks = tuple(Block(each.at_points[SQUARED], each.starts) for each in tallies) if how.block else ()
+    return Column(total(tallies), tuple(made), members, kept, costs, failures, tuple(drawn[name] for name in made), blocks)
+
+
+def _tallied(how: Scoring, init_time: Times, values: Sequence[Values], starts: slice, field: Field) -> Tally:
+    """The sums of some of the starts."""
+    parts = [each.part(starts) for each in values]
+    return tally(init_time[starts], parts, field, how.regions, how.statistics, common=how.problem.common, compiled=how.compiled)
 
 
 def summed(columns: Sequence[Done[Column]]) -> Column:
@@ -103,7 +127,9 @@ def summed(columns: Sequence[Done[Column]]) -> Column:
     at = [values[0].models.index(name) for name in models]
     members, draws = tuple(values[0].members[i] for i in at), tuple(values[0].draws[i] for i in at)
     costs = tuple(dict.fromkeys(cost for each in columns for cost in (*each.value.costs, *each.costs)))
-    return Column(sums, models, members, {}, costs, tuple(failure for each in values for failure in each.failures), draws)
+    failures = tuple(failure for each in values for failure in each.failures)
+    blocks = tuple(block.select([each.models.index(name) for name in models]) for each in values for block in each.blocks)
+    return Column(sums, models, members, {}, costs, failures, draws, blocks)
 
 
 def normals(problem: Problem, climatology: Done[Any] | None, init_time: Times) -> Array | None:

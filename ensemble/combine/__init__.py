@@ -4,10 +4,12 @@ A rule is a learner. Its chunks hold `forecast` (model, init_time, lead_time, ..
 `truth` (init_time, lead_time, ...) of the validation period, so weights are learnt by the same fold as everything else;
 its domain has the field `forecast` with `model` as the first dimension.
 
-    Combine ── Mean, Median, Fixed        every model counts the same, or what it is told to: nothing is learnt
-       ├────── Weighing ── InverseMse, Best       from the mean squared error of each model
-       │           └────── Stacking, ClimWip      from the products of all models' errors
-       └────── Predictive ── Bma, Emos            from all errors, in many rounds: a distribution, handed on as members
+    Combine ── Median, Fixed              every model counts the same, or what it is told to: nothing is learnt
+       ├────── Sharing ── Mean            as these, of families of models, where some have a weight in common
+       │          └────── Weighing ── InverseMse, Best       from the mean squared error of each model
+       │                      └────── Stacking, ClimWip      from the products of all models' errors
+       ├────── Predictive ── Bma, Emos            from all errors, in many rounds: a distribution, handed on as members
+       └────── Regional                   any of them, region by region
 """
 
 from collections.abc import Mapping
@@ -23,6 +25,7 @@ from ensemble.combine.inverse_mse import InverseMse
 from ensemble.combine.mean import Mean
 from ensemble.combine.median import Median
 from ensemble.combine.predictive import Predictive
+from ensemble.combine.regional import Regional
 from ensemble.combine.stacking import Stacking
 from ensemble.combine.weighing import Weighing
 
@@ -39,6 +42,6 @@ COMBINATIONS: Mapping[str, type[Combine[Any, Any]]] = {
 }
 
 __all__ = [
-    "COMBINATIONS", "Best", "Bma", "ClimWip", "Combine", "Emos", "Fixed", "InverseMse", "Mean", "Median", "Predictive", "Stacking",
-    "Weighing",
+    "COMBINATIONS", "Best", "Bma", "ClimWip", "Combine", "Emos", "Fixed", "InverseMse", "Mean", "Median", "Predictive", "Regional",
+    "Stacking", "Weighing",
 ]  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -12,6 +12,7 @@ import xarray as xr
 
 from ensemble.chunk import Chunk
 from ensemble.model import Learner, State, Summary
+from ensemble.score.region import Region
 from ensemble.task import Array, Domain
 
 
@@ -38,6 +39,11 @@ class Combine(Learner[State, Summary]):
         """The same rule for a study that has only these models."""
         return replace(self, without=tuple(name for name in self.without if name in models))
 
+    def placed(self, regions: Mapping[str, Region], *, where: str) -> Self:
+        """The same rule in a study with these regions. Raises InputError, which begins with `where`, for those that it lacks."""
+        del regions, where
+        return self
+
     def tuned(self, folds: Sequence[Sequence[Chunk]], domain: Domain) -> Self:
         """The same rule with what it leaves open settled on rolling origins: chunks by fold, each fold later than those before it."""
         del folds, domain
@@ -46,6 +52,20 @@ class Combine(Learner[State, Summary]):
     @abc.abstractmethod
     def weights(self, state: State, domain: Domain) -> Array:
         """(model, lead_time), adding up to one over the models."""
+
+    def weights_left(self, state: State, domain: Domain, models: Array) -> Array:
+        """As `weights`, of those of the domain's models that are left, by index."""
+        return rescaled(self.weights(state, domain)[models])
+
+    def weights_by_region(self, state: State, domain: Domain) -> Mapping[str, Array]:
+        """As `weights`, by name of the regions that have their own."""
+        del state, domain
+        return {}
+
+    def errors(self, state: State) -> Array | None:
+        """(model, lead_time): mean squared errors in the validation period [unit of the variable, squared], where a rule knows them."""
+        del state
+        return None
 
     def combine(self, state: State, domain: Domain, forecasts: xr.DataArray) -> xr.DataArray:
         """(model, init_time, lead_time, ...) -> (init_time, lead_time, ...): the weighted mean, unless a rule does better.
@@ -56,7 +76,7 @@ class Combine(Learner[State, Summary]):
 
     def combine_some(self, state: State, domain: Domain, forecasts: xr.DataArray, models: Array) -> xr.DataArray:
         """As `combine`, of starts at which the others failed: `forecasts` of those of the domain's models that are left, by index."""
-        return weighted_mean(rescaled(self.weights(state, domain)[models]), forecasts)
+        return weighted_mean(self.weights_left(state, domain, models), forecasts)
 
     def sample(self, state: State, domain: Domain, forecasts: xr.DataArray) -> xr.DataArray:
         """As `combine`, (init_time, lead_time, member, ...): a single member, unless a rule knows how sure it is."""

@@ -5,10 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ensemble.chunk import Chunk
-from ensemble.combine.errors import squared_errors
 from ensemble.combine.weighing import Weighing
-from ensemble.sums import Sum
 from ensemble.task import Array
 
 TIE = 1e-9  # relative: far above what the order of a sum can move, far below what a validation period can tell
@@ -26,10 +23,6 @@ class Best(Weighing):
     name: ClassVar[str] = "best"
     shrink: float | None = 0.0
     by_lead: bool = False
-
-    def summarise(self, state: Array, chunk: Chunk) -> Sum:
-        del state
-        return squared_errors(chunk)
 
     def learnt(self, state: Array) -> Array:
         first = state <= state.min(0) * (1 + TIE)

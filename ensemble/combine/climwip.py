@@ -7,10 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ensemble.chunk import Chunk
-from ensemble.combine.errors import error_products
 from ensemble.combine.weighing import Weighing
-from ensemble.sums import Sum
 from ensemble.task import Array
 
 SAME = 1e-12  # of the mean squared errors: a squared distance below it is the rounding of equal models
@@ -30,6 +27,7 @@ class ClimWip(Weighing):
     """
 
     name: ClassVar[str] = "climwip"
+    pairs: ClassVar[bool] = True
     performance: float = 0.5
     independence: float = 0.5
 
@@ -37,10 +35,6 @@ class ClimWip(Weighing):
         super().__post_init__()
         if min(self.performance, self.independence) <= 0:
             raise ValueError(f"performance {self.performance} and independence {self.independence} are widths; both must be above 0")
-
-    def summarise(self, state: Array, chunk: Chunk) -> Sum:
-        del state
-        return error_products(chunk)
 
     def learnt(self, state: Array) -> Array:
         leads = range(state.shape[-1])

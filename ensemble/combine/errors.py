@@ -67,3 +67,8 @@ def error_products(chunk: Chunk) -> Sum:
         one = (error[:, start] * root).transpose(1, 0, 2)
         products += one @ one.transpose(0, 2, 1)
     return Sum(((products + products.transpose(0, 2, 1)).transpose(1, 2, 0) / 2, mass(past)))
+
+
+def squares(state: Array) -> Array:
+    """(model, lead_time): the squared errors among products of errors (model, model, lead_time); these as they are."""
+    return np.einsum("iil->il", state) if state.ndim == 3 else state

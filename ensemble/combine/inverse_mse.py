@@ -5,10 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ensemble.chunk import Chunk
-from ensemble.combine.errors import squared_errors
 from ensemble.combine.weighing import Weighing
-from ensemble.sums import Sum
 from ensemble.task import Array
 
 
@@ -21,10 +18,6 @@ class InverseMse(Weighing):
     """
 
     name: ClassVar[str] = "inverse_mse"
-
-    def summarise(self, state: Array, chunk: Chunk) -> Sum:
-        del state
-        return squared_errors(chunk)
 
     def learnt(self, state: Array) -> Array:
         inverse: Array = 1 / state

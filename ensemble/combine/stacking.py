@@ -7,11 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from ensemble.chunk import Chunk
-from ensemble.combine.errors import error_products
 from ensemble.combine.quadratic import nonnegative
 from ensemble.combine.weighing import Weighing
-from ensemble.sums import Sum
 from ensemble.task import Array
 
 RIDGE = 1e-6  # of the mean squared error: makes the answer one where models are the same, and is lost in any error that was measured
@@ -28,10 +25,7 @@ class Stacking(Weighing):
 
     name: ClassVar[str] = "stacking"
     cautious: ClassVar[float] = 0.75
-
-    def summarise(self, state: Array, chunk: Chunk) -> Sum:
-        del state
-        return error_products(chunk)
+    pairs: ClassVar[bool] = True
 
     def learnt(self, state: Array) -> Array:
         return np.stack([simplex(state[..., lead]) for lead in range(state.shape[-1])], axis=1)

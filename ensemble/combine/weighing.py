@@ -10,8 +10,9 @@ from typing import ClassVar, Self, final
 import numpy as np
 
 from ensemble.chunk import Chunk
-from ensemble.combine.base import Combine, check_shrink, shrunk
-from ensemble.combine.errors import error_products
+from ensemble.combine.base import check_shrink, shrunk
+from ensemble.combine.errors import error_products, squared_errors, squares
+from ensemble.combine.families import Sharing, averaged, spread
 from ensemble.model import Learnt
 from ensemble.sums import Sum, total
 from ensemble.task import Array, Domain
@@ -20,11 +21,12 @@ SHARES = np.arange(21) / 20  # of the way to equal weights, among which rolling 
 
 
 @dataclass(frozen=True)
-class Weighing(Combine[Array, Sum]):
+class Weighing(Sharing[Array, Sum]):
     """A rule whose weights are a function of mean squared errors, or of mean products of errors.
 
     The state is (model, lead_time) or (model, model, lead_time) [unit of the variable, squared], and what a chunk says is its
-    sum and the mass (lead_time,) to divide it by.
+    sum and the mass (lead_time,) to divide it by. Where models share weights it is always the products, from which those of the
+    families' means follow.
 
     shrink: the share of the way from the weights as learnt (0) to equal ones (1), which few starts make the wiser choice; if it
         is left open, that which would have done best on rolling origins, and `cautious` where the study has none.
@@ -33,10 +35,12 @@ class Weighing(Combine[Array, Sum]):
 
     name: ClassVar[str]
     cautious: ClassVar[float] = 0.0
+    pairs: ClassVar[bool] = False  # whether it learns from the products of errors of any two models, or from each model's alone
     shrink: float | None = None
     by_lead: bool = True
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.shrink is not None:
             check_shrink(self.shrink)
 
@@ -51,10 +55,10 @@ class Weighing(Combine[Array, Sum]):
         if self.shrink is not None or len(folds) < 2:
             return self
         seen = [total([self.summarise(np.zeros(0), chunk) for chunk in fold]) for fold in folds]
-        errors = np.zeros(len(SHARES))
+        errors, averaging = np.zeros(len(SHARES)), self.averaging(domain)
         for i, fold in enumerate(folds[1:], start=1):
-            unshrunk = replace(self, shrink=0.0).weights(self.update(np.zeros(0), total(seen[:i])).state, domain)
-            products, _ = total([error_products(chunk) for chunk in fold]).tree
+            unshrunk = self._unshrunk(self.update(np.zeros(0), total(seen[:i])).state, domain)
+            products = averaged(total([error_products(chunk) for chunk in fold]).tree[0], averaging)
             tried = [shrunk(unshrunk, share) for share in SHARES]
             errors += [np.einsum("il,ijl,jl->", weights, products, weights) for weights in tried]
         return replace(self, shrink=float(SHARES[::-1][np.argmin(errors[::-1])]))  # of equals the most cautious
@@ -65,6 +69,11 @@ class Weighing(Combine[Array, Sum]):
         return Learnt(np.zeros(0), finished=False)
 
     @final
+    def summarise(self, state: Array, chunk: Chunk) -> Sum:
+        del state
+        return error_products(chunk) if self.pairs or self.families else squared_errors(chunk)
+
+    @final
     def update(self, state: Array, total: Sum) -> Learnt[Array]:
         del state
         sums, mass = total.tree
@@ -72,17 +81,29 @@ class Weighing(Combine[Array, Sum]):
         return Learnt(sums / mass, finished=True)
 
     @final
+    def errors(self, state: Array) -> Array:
+        return squares(state)
+
+    @final
     def weights(self, state: Array, domain: Domain) -> Array:
-        squared = np.einsum("iil->il", state) if state.ndim == 3 else state
-        if (squared <= 0).any():
-            perfect = domain.fields["forecast"].coords["model"][(squared <= 0).any(1)][0]
-            raise ValueError(f"{self.name}: a model ({perfect}) has no error at all in the validation period; has it seen the truth?")
-        pooled = state if self.by_lead else np.broadcast_to(state.mean(-1, keepdims=True), state.shape)
-        return shrunk(self.learnt(pooled), self.share)
+        return spread(self.averaging(domain), shrunk(self._unshrunk(state, domain), self.share))
+
+    def _unshrunk(self, state: Array, domain: Domain) -> Array:
+        """(family, lead_time)."""
+        perfect = (squares(state) <= 0).any(1)
+        if perfect.any():
+            name = domain.fields["forecast"].coords["model"][perfect][0]
+            raise ValueError(f"{self.name}: a model ({name}) has no error at all in the validation period; has it seen the truth?")
+        if self.families:
+            products = averaged(state, self.averaging(domain))
+            state = products if self.pairs else squares(products)
+            if (squares(state) <= 0).any():
+                raise ValueError(f"{self.name}: the mean of a family has no error at all in the validation period; has it seen the truth?")
+        return self.learnt(state if self.by_lead else np.broadcast_to(state.mean(-1, keepdims=True), state.shape))
 
     @abc.abstractmethod
     def learnt(self, state: Array) -> Array:
-        """(model, lead_time): the weights before they are shrunk."""
+        """(model, lead_time): the weights before they are shrunk, of models or of the means of families."""
 
 
 def check_mass(mass: Array, name: str) -> None:

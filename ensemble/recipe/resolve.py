@@ -8,28 +8,26 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Collection, Iterable, Mapping
-from functools import reduce
 from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
 
-import numpy as np
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from ensemble import plugins
-from ensemble.combine import COMBINATIONS, Combine
+from ensemble.combine import COMBINATIONS, Combine, Regional
 from ensemble.combine.dressing import Dressing
 from ensemble.errors import InputError, unknown
 from ensemble.model import Model, Transform
-from ensemble.origins import Origins
 from ensemble.parts import Climatology, Corrected, RunningNormal
 from ensemble.place import located
 from ensemble.prepare.together import Together
-from ensemble.recipe.schema import Anomalies, Box, Leads, Recipe, Rolling, Windows
+from ensemble.recipe.schema import Anomalies, Box, Recipe
+from ensemble.recipe.times import leads_of, left_out, period_of, validation_of
 from ensemble.sample import Sample
 from ensemble.score import SCORES, Mask, Region, Score
 from ensemble.score.named import named
 from ensemble.study import Study
-from ensemble.task import Array, Period, Source, Window, moment
+from ensemble.task import Period, Source
 
 T = TypeVar("T")
 
@@ -47,28 +45,32 @@ def entry_of(entry: Any) -> tuple[str, dict[str, Any]]:
 def resolved(given: Recipe, folder: Path, name: str, note: str) -> Study:
     """The study of a recipe; files are looked for from `folder`, the recipe's own."""
     source = _beside(source_in(given, folder), given.predictors, folder)
+    test = period_of("test", given.test, source.step) or Period(source.times[0], source.times[-1])
+    leave_out = left_out(given)
+    train = period_of("train", given.train, source.step) if leave_out is None else test
     regions = {label: _region(f"regions.{label}", each, folder) for label, each in given.regions.items()}
     models = _unique("models", (_plugin(each, "models", Model, folder) for each in given.models))
     for label, model in models.items():
-        if isinstance(model, Corrected) and given.train is None:
+        if isinstance(model, Corrected) and train is None:
             raise InputError(f"models.{label}.correct: is learnt from the training period, and there is none; give `train:`")
-    combinations = _unique("combine", (_builtin(each, "combine", COMBINATIONS, Combine, folder) for each in given.combine))
+    combinations = _unique("combine", (_rule(each, folder) for each in given.combine))
     for label, rule in combinations.items():
         for absent in sorted(set(rule.named) - set(models)):
             raise unknown(f"combine.{label}", absent, models)
-    scores = _unique("scores", (_builtin(each, "scores", SCORES, Score, folder) for each in _scores(given, models)))
-    leads, windows = _leads(given.leads, models)
+    scores = _unique("scores", (_builtin(each, "scores", SCORES, Score, folder) for each in _scores(given, models, train is not None)))
+    leads, windows = leads_of(given.leads, models)
     return Study(
         data=source,
         target=given.target or source.target,
-        train=_period("train", given.train, source.step),
-        validate=_validation(given.validation, source.step),
-        test=_period("test", given.test, source.step) or Period(source.times[0], source.times[-1]),
+        train=train,
+        validate=validation_of(given.validation, source.step),
+        test=test,
+        leave_out=leave_out,
         models=models,
         lead_times=leads,
         windows=windows,
         predictors=tuple(given.predictors),
-        anomalies=_anomalies(given.train is not None if given.anomalies is None else given.anomalies),
+        anomalies=_anomalies(train is not None if given.anomalies is None else given.anomalies),
         regions=regions,
         dress=_dressing(given.dress),
         by=tuple(given.by),
@@ -108,34 +110,12 @@ def _region(where: str, given: Box, folder: Path) -> Region:
     return dataclasses.replace(box, within=Mask(located(given.mask, folder), given.variable, given.value, given.regrid))
 
 
-def _scores(given: Recipe, models: Collection[str]) -> list[Any]:
+def _scores(given: Recipe, models: Collection[str], learns: bool) -> list[Any]:
     """Those asked for, or all that make sense: without a climatology none of anomalies."""
     if given.scores is not None:
         return given.scores
     usual = {name: score for name, score in SCORES.items() if score.usual and score().possible(models)}
-    return [name for name, score in usual.items() if given.train is not None or not score.of_anomalies]
-
-
-def _leads(given: Leads | Windows | list[int] | None, models: Mapping[str, Model[Any, Any]]) -> tuple[Array, tuple[Window, ...]]:
-    """The leads that models forecast, and the windows of them that are scored."""
-    if isinstance(given, Windows):
-        spans = {name: each if isinstance(each, tuple) else (each.first, each.last, each.how) for name, each in given.windows.items()}
-        windows = tuple(Window(name, *each) for name, each in spans.items())
-        for each in windows:
-            if not 1 <= each.first <= each.last:
-                raise InputError(f"leads.windows.{each.name}: {each.first} to {each.last}; begin at 1 or later, and end no earlier")
-        return reduce(np.union1d, [each.steps for each in windows]), windows
-    if given is None:
-        held = [model.leads for model in models.values() if model.leads is not None]
-        if not held:
-            raise InputError("leads: none is given, and no model says which it holds; write them, as in `leads: {from: 1, to: 12}`")
-        shared = reduce(np.intersect1d, held)
-        if not shared.size:
-            said = "; ".join(f"{name} {model.leads.tolist()}" for name, model in models.items() if model.leads is not None)
-            raise InputError(f"leads: the models have none in common: {said}")
-        return shared, ()
-    leads = given if isinstance(given, list) else list(range(given.first, given.last + 1))
-    return np.array(sorted(set(leads)), dtype=int), ()
+    return [name for name, score in usual.items() if learns or not score.of_anomalies]
 
 
 def _anomalies(given: Anomalies | bool) -> tuple[Transform[Any, Any], ...]:
@@ -146,36 +126,10 @@ def _anomalies(given: Anomalies | bool) -> tuple[Transform[Any, Any], ...]:
     return Climatology(), configured(RunningNormal, given.running_normal, "anomalies.running_normal")
 
 
-def _period(name: str, span: tuple[Any, Any] | None, step: np.timedelta64) -> Period | None:
-    """Dates as precise as they are written: a year ends with its last step, so does a month."""
-    if span is None:
-        return None
-    try:
-        first, after = (np.datetime64(str(each)) for each in span)
-    except ValueError as error:
-        raise InputError(f"{name}: {span[0]} to {span[1]} are not dates; write them as 1991-01 or 1991-01-15") from error
-    if np.isnat(first) or np.isnat(after):
-        raise InputError(f"{name}: {span[0]} to {span[1]} are not dates; write them as 1991-01 or 1991-01-15")
-    end = (after + 1).astype("datetime64[s]")
-    return Period(moment(first, 0, step), moment(end - np.timedelta64(1, "s"), 0, step))
-
-
 def _dressing(given: bool | dict[str, Any]) -> Dressing | None:
     if given is False:
         return None
     return configured(Dressing, {} if given is True else given, "dress")
-
-
-def _validation(given: tuple[Any, Any] | Rolling | None, step: np.timedelta64) -> Period | None:
-    """A period, or one with rolling origins."""
-    if not isinstance(given, Rolling):
-        return _period("validate", given, step)
-    period = _period("validate", (given.first, given.last), step)
-    assert period is not None
-    try:
-        return Origins(period.first, period.last, given.every, given.costly)
-    except ValueError as error:
-        raise InputError(f"validate: {error}") from error
 
 
 def _unique(what: str, named: Iterable[tuple[str, T]]) -> dict[str, T]:
@@ -224,6 +178,17 @@ def _builtin(entry: Any, what: str, known: Mapping[str, type], base: type, folde
         raise unknown(what, rule, known)
     own = {"name": name} if name != rule and "name" in {each.name for each in dataclasses.fields(known[rule])} else {}
     return name, configured(known[rule], own | settings, f"{what}.{name}")
+
+
+def _rule(entry: Any, folder: Path) -> tuple[str, Combine[Any, Any]]:
+    """The name and the rule of an entry, which learns `by_region` where that is asked for: true, or a list of regions."""
+    name, settings = entry_of(entry)
+    by_region = settings.pop("by_region", False)
+    label, rule = _builtin({name: settings}, "combine", COMBINATIONS, Combine, folder)
+    if not isinstance(by_region, (bool, list)) or by_region == []:
+        raise InputError(f"combine.{label}.by_region: is true, or a list of regions, as in `by_region: [nino34]`; found {by_region!r}")
+    of = () if isinstance(by_region, bool) else tuple(map(str, by_region))
+    return label, rule if by_region is False else Regional(rule, of)
 
 
 def configured(cls: Callable[..., T], settings: Mapping[str, Any], where: str, folder: Path | None = None) -> T:

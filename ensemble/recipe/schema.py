@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
@@ -53,6 +54,21 @@ class Rolling(BaseModel):
     costly: int = 2
 
 
+class LeaveOut(BaseModel):
+    """`cross_validate: {leave_out: 1 year}`: for the forecasts of a year all is learnt from the others."""
+
+    model_config = ConfigDict(extra="forbid")
+    leave_out: int | str
+
+    @property
+    def years(self) -> int:
+        """How many years are left out together; raises ValueError for what is no number of years."""
+        found = re.fullmatch(r"(\d+)(?: years?)?", str(self.leave_out).strip())
+        if found is None:
+            raise ValueError(f"leave_out: {self.leave_out!r} is no number of years; write it as in `leave_out: 1 year`")
+        return int(found[1])
+
+
 class Anomalies(BaseModel):
     """`anomalies: {running_normal: {months: 36, share: 0.5}}`, or true for a climatology alone."""
 
@@ -77,6 +93,7 @@ class Recipe(BaseModel):
     train: tuple[Any, Any] | None = None
     validation: tuple[Any, Any] | Rolling | None = Field(alias="validate", default=None)
     test: tuple[Any, Any] | None = None
+    cross_validate: LeaveOut | None = None
     leads: Leads | Windows | list[int] | None = None
     regions: dict[str, Box] = {}
     by: list[str] = []

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from ensemble import plugins
-from ensemble.combine import COMBINATIONS
+from ensemble.combine import COMBINATIONS, Regional
 from ensemble.origins import Origins
 from ensemble.parts import Corrected
 from ensemble.prepare.together import Together
@@ -29,13 +29,14 @@ def written(study: Study) -> str:
         "target": study.target,
         "predictors": {n: _source(s) for n, s in study.data.others} if isinstance(study.data, Together) else list(study.predictors),
         "anomalies": anomalies,
-        **{name: _period(each, unit) for name, each in study.periods.items()},
+        **{name: _period(each, unit) for name, each in study.periods.items() if study.leave_out is None or name == "test"},
         "leads": _leads(study),
         "regions": {name: _region(each) for name, each in study.regions.items() if name != "all"},
         "by": list(study.by),
         "models": [_model(name, model) for name, model in study.models.items()],
         "scores": [_score(each) for each in study.scores],
         "combine": [_rule(name, rule) for name, rule in study.combinations.items()],
+        "cross_validate": None if study.leave_out is None else {"leave_out": f"{study.leave_out.years} years"},
         "dress": False if study.dress is None else settings_of(study.dress),
         "sample": settings_of(study.sample),
         "seed": study.seed,
@@ -56,7 +57,9 @@ def _source(source: Source) -> Any:
     return {_origin(source): settings_of(source)} if settings_of(source) else _origin(source)
 
 
-def _rule(name: str, rule: Any) -> Any:
+def _rule(name: str, rule: Any) -> dict[str, Any]:
+    if isinstance(rule, Regional):
+        return {name: {**_rule(name, rule.rule)[name], "by_region": list(rule.of) or True}}
     known = next((each for each, cls in COMBINATIONS.items() if cls is type(rule)), name)
     return {name: settings_of(rule) if known == name else {"rule": known, **settings_of(rule)}}
 

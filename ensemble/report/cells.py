@@ -13,8 +13,9 @@ from matplotlib.patches import Rectangle
 from ensemble.report import words
 from ensemble.report.leads import Leads
 from ensemble.report.look import GLYPH, INK, MEDIUM, QUIET, SMALL, Look, apart, brightness, dressed, entitled, size
-from ensemble.report.standing import is_best, nearness, with_mean
+from ensemble.report.standing import is_best, nearness, spread_out, with_mean
 
+MANY = 6  # bars: with more, the numbers stand in the first, the middle and the last
 SHADES = LinearSegmentedColormap.from_list("nearness", ["#ffffff", "#dbe7f2", "#8fb8d9"])  # dark ink stays readable on all
 
 
@@ -50,13 +51,13 @@ def draw_shares(ax: Axes, weights: xr.DataArray, leads: Leads, looks: Mapping[st
     at = np.arange(count)
     room = max(len(str(name)) for name in weights["model"].values) * GLYPH * SMALL / 72 + 0.2
     dressed(ax, title, note, f"Lead time [{leads.unit}]", "Weight")
-    below, middles = np.zeros(count), []
+    below, middles, numbered = np.zeros(count), [], spread_out(weights)
     for name in weights["model"].values:
         share, colour = weights.sel(model=name).values, looks[str(name)].colour
         ax.bar(at, share, bottom=below, width=0.88, color=colour, edgecolor="white", linewidth=0.8, label=str(name))
         ink = "white" if brightness(colour) < 0.55 else INK
         for x, y, value in zip(at.tolist(), below + share / 2, share, strict=True):
-            if abs(value) > 0.035:
+            if abs(value) > 0.035 and (count <= MANY or x in numbered):
                 ax.text(x, y, f"{value:.2f}", ha="center", va="center", fontsize=SMALL - 0.5, color=ink)
         middles.append(float(below[-1] + share[-1] / 2))
         below += share

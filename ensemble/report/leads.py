@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ensemble.results import Run
 
 WHOLE = 8  # leads that a sentence names one by one
+LABEL = 0.29  # inches from the axis to the top of what it is called by, below numbers
 
 
 class Leads(NamedTuple):
@@ -92,6 +93,7 @@ class Leads(NamedTuple):
         room = size(ax)[0] * 0.8 / ((widest + 1.5) * GLYPH * MEDIUM / 72)
         every = max(1, int(np.ceil(len(self.at) / max(room, 1))))
         ax.set_xticks(self.at[::every], self.ticks[::every])
+        ax.xaxis.set_label_coords(0.5, -(LABEL + self.under) / size(ax)[1])  # as Matplotlib would find, in a tenth of the time of a figure
 
 
 def _fixed(values: Array) -> tuple[Array, str]:

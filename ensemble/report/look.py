@@ -78,7 +78,7 @@ def looks(study: Study) -> dict[str, Look]:
 
 def entitled(ax: Axes, title: str, note: str) -> None:
     """A title at the left, and under it what one must know to read the figure."""
-    ax.set_title(title, loc="left", fontsize=LARGE, fontweight="bold", color=INK, pad=22)
+    ax.set_title(title, loc="left", fontsize=LARGE, fontweight="bold", color=INK, pad=22, y=1.0)  # where it is: nothing to look for
     ax.annotate(note, (0, 1), (0, 8), "axes fraction", "offset points", fontsize=MEDIUM, color=QUIET)
 
 

@@ -84,14 +84,14 @@ def drawable(run: Run) -> bool:
     return set(field.dims) == {"latitude", "longitude"} and min(field.mask.shape) > 1
 
 
-def draw_winners(ax: Axes, best: BestMap, looks: Mapping[str, Look], *, note: str | None = None) -> Axes:
+def draw_winners(ax: Axes, best: BestMap, looks: Mapping[str, Look], *, note: str | None = None, bottom: bool = True) -> Axes:
     """The best model of each point in its colour; with a `note`, alone in its figure and with a legend of its own."""
     colours = ListedColormap([LAND, *(looks[name].colour for name in best.models)])
     _mesh(ax, best.winner, cmap=colours, vmin=-1.5, vmax=len(best.models) - 0.5)
     shares = best.shares
     first, share = next(iter(shares.items()), ("none", 0.0))
     title = f"Best model, {best.title}: {first} on {words.share(share)} of the area"
-    _map(ax, best.winner, title if note is None else "")
+    _map(ax, best.winner, title if note is None else "", bottom=bottom)
     if note is not None:
         entitled(ax, title, note)
         handles = [Patch(color=looks[name].colour, label=f"{name} {words.share(share)}") for name, share in shares.items()]
@@ -116,13 +116,11 @@ def draw_maps(
     for row, best in enumerate(maps):
         bottom = (below + (len(maps) - 1 - row) * (height + between)) / total
         left, right = (figure.add_axes((x / 13, bottom, 6.0 / 13, height / total)) for x in (0.55, 6.8))
-        panels[row] = draw_winners(left, best, looks), right
+        last = row == len(maps) - 1
+        panels[row] = draw_winners(left, best, looks, bottom=last), right
         mesh = _mesh(right, best.score, cmap="cividis", vmin=low, vmax=high)
         right.set_facecolor(LAND)
-        _map(right, best.score, f"{score} of the best model, {best.title}")
-        right.tick_params(labelleft=False)
-        for ax in panels[row]:
-            ax.tick_params(labelbottom=row == len(maps) - 1)
+        _map(right, best.score, f"{score} of the best model, {best.title}", left=False, bottom=last)
     scale = figure.add_axes((7.8 / 13, (below - 0.6) / total, 4 / 13, 0.13 / total))
     bar = figure.colorbar(mesh, cax=scale, orientation="horizontal", extend="both")
     measured(bar.ax.xaxis, maps[0].score)
@@ -153,11 +151,11 @@ def _mesh(ax: Axes, values: xr.DataArray, **colours: Any) -> Any:
     return ax.pcolormesh(values["longitude"], values["latitude"], shown, shading="nearest", rasterized=True, **colours)
 
 
-def _map(ax: Axes, values: xr.DataArray, title: str) -> None:
-    """A title and axes in degrees."""
-    ax.set_title(title, loc="left", fontsize=MEDIUM + 0.5, color=INK, pad=5)
-    for axis, dim, (minus, plus) in ((ax.xaxis, "longitude", "WE"), (ax.yaxis, "latitude", "SN")):
-        ticks = _ticks(values[dim].values)
+def _map(ax: Axes, values: xr.DataArray, title: str, *, left: bool = True, bottom: bool = True) -> None:
+    """A title, and degrees at the `left` and the `bottom` where no other map beside or below has them."""
+    ax.set_title(title, loc="left", fontsize=MEDIUM + 0.5, color=INK, pad=5, y=1.0)
+    for axis, dim, (minus, plus), shown in ((ax.xaxis, "longitude", "WE", bottom), (ax.yaxis, "latitude", "SN", left)):
+        ticks = _ticks(values[dim].values) if shown else np.empty(0)
         signed = (ticks + 180) % 360 - 180 if dim == "longitude" else ticks
         axis.set_ticks(ticks, [f"{abs(t):g}°{minus if t < 0 else plus if t > 0 else ''}" for t in signed])
     ax.tick_params(labelsize=SMALL, length=3)

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from ensemble.report import pictures, remarks, rescaled, samples, tables, words
+from ensemble.report import combining, pictures, remarks, rescaled, samples, seasons, tables, words
 from ensemble.report.leads import Leads
+from ensemble.report.overview import overviews
+from ensemble.report.probabilities import quantiles_of
 from ensemble.report.standing import main_score
 from ensemble.store import write_text
 
@@ -30,7 +32,7 @@ class Section(NamedTuple):
     title: str
     where: str
     ranking: tables.Table
-    overview: tables.Table
+    overviews: list[tables.Table]
     certainty: tables.Table | None
     pictures: list[pictures.Picture]
 
@@ -65,7 +67,9 @@ def _content(run: Run, figures: Path) -> dict[str, Any]:
         "remarks": [*rescaled.remarks(run), *remarks.first_lead(run), *remarks.cautions(run), *remarks.undefined(run)],
         "regions": [_section(run, str(name), figures) for name in run.scores["region"].values],
         "skill_scores": tables.skill_scores(run, region), "members": tables.members(run, region), "cost": tables.cost(run),
-        "weights": tables.weights(run), "equal": remarks.equal_weights(run), "pooled": remarks.pooled(run),
+        "probable": [each.drawn(figures) for each in pictures.of_members(run)], "groups": seasons.groups(run),
+        "quantiles": words.listed(quantiles_of(run)) if quantiles_of(run) else "",
+        "weights": combining.tables(run), "equal": combining.equal(run), "pooled": combining.pooled(run), "meant": combining.notes(run),
         "counted": samples.counted(run), "rules": samples.rules(study.sample), "samples": samples.table(run, region),
         "differ": samples.differ(run), "findings": tuple(dict.fromkeys(run.notes)), "how_many": words.members(run),
         "pictures": {each.name: each.drawn(figures) for each in pictures.of_run(run)},
@@ -78,7 +82,7 @@ def _section(run: Run, region: str, figures: Path) -> Section:
     score, place = main_score(run), words.place(run, region)
     drawn = [picture.drawn(figures) for picture in pictures.of_region(run, region)]
     where, title = words.box(run.study.regions[region]), place if region != "all" else place[:1].upper() + place[1:]
-    made = tables.ranking(run, score, region), tables.overview(run, region), tables.certainty(run, region)
+    made = tables.ranking(run, score, region), overviews(run, region), tables.certainty(run, region)
     return Section(region, title, where, *made, drawn)
 
 

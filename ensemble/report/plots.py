@@ -23,6 +23,7 @@ from ensemble.report.certainty import interval, leading
 from ensemble.report.leads import Leads
 from ensemble.report.look import Look, dressed, looks, measured, name_lines
 from ensemble.report.maps import BestMap, draw_maps, draw_winners
+from ensemble.report.probabilities import draw_all_ranks, draw_diagrams
 from ensemble.report.scatter import draw_costs
 from ensemble.report.standing import combined, costs, ordered, table, unequal
 from ensemble.task import Array
@@ -122,6 +123,14 @@ class Plots:
             draw_shares(panel, values, Leads.of(self.run), self._looks, f"Weights of {name}", words.learnt(self.run))
         return np.array(ax, dtype=object)
 
+    def ranks(self, region: str = "all") -> Panels:
+        """Rank histograms of the models with members, a panel each."""
+        return draw_all_ranks(self.make, self.run, self._looks, region)
+
+    def diagram(self, score: str = "reliability", region: str = "all") -> Panels:
+        """A reliability diagram or a relative operating characteristic, a panel for the first, the middle and the last lead."""
+        return draw_diagrams(self.make, self.run, score, self._looks, region)
+
     def _above(self, figure: Figure, left: float, width: float) -> Axes:
         """Axes with room below them for the names of the leads."""
         bottom = 0.12 + Leads.of(self.run).under / figure.get_figheight()
@@ -131,20 +140,21 @@ class Plots:
         """One line per model that the score is defined for, named at its end; `bars` (bound, lead_time) of some."""
         leads = Leads.of(self.run)
         dressed(ax, title, note, f"Lead time [{leads.unit}]")
-        ends = {}
-        for name in [name for name in self._looks if name in values["model"].values]:
-            line = values.sel(model=name).values
+        ends, styles = {}, self._looks
+        found = dict(zip(map(str, values["model"].values), values.transpose("model", "lead_time").values, strict=True))
+        for name in [name for name in styles if name in found]:
+            line = found[name]
             if np.isfinite(line).any():
-                style = self._looks[name].line
+                style = styles[name].line
                 alone = {"marker": style["marker"] or "o"} if len(leads.at) == 1 else {}  # no line to be seen
                 ax.plot(leads.at, line, label=name, markersize=4.5, **style | alone)
                 last = np.flatnonzero(np.isfinite(line))[-1]
                 ends[name] = (float(leads.at[last]), float(line[last]))
-        draw_bars(ax, leads.at, bars or {}, self._looks)
+        draw_bars(ax, leads.at, bars or {}, styles)
         if not ends:
             ax.text(0.5, 0.5, "undefined for every model", transform=ax.transAxes, ha="center", fontsize=10, color="#555555")
         leads.on(ax)
         measured(ax.yaxis, values)
         ax.margins(y=0.06)
-        name_lines(ax, ends, self._looks, first=float(leads.at[0]) - (len(leads.at) == 1))
+        name_lines(ax, ends, styles, first=float(leads.at[0]) - (len(leads.at) == 1))
         return ax

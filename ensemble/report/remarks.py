@@ -10,7 +10,7 @@ from ensemble.execute import Failure
 from ensemble.report import gains, samples, stability, words
 from ensemble.report.certainty import said
 from ensemble.report.leads import Leads
-from ensemble.report.standing import combined, main_score, mean_of, names_of, ordered, table, unequal
+from ensemble.report.standing import main_score, mean_of, names_of, ordered, table
 from ensemble.report.tables import Table
 from ensemble.score import SCORES
 
@@ -159,29 +159,3 @@ def _unlearnt(run: Run) -> tuple[str, str] | None:
         f"errors.{f' There is no {absent}, which are made against a climatology or a reference.' if absent else ''}"
     )
     return "The study has no training period: nothing was learnt", text
-
-
-def equal_weights(run: Run) -> list[str]:
-    """Combinations in which every model counts the same: they need no figure."""
-    found = []
-    for name, values in combined(run).items():
-        if values.size and name not in unequal(run):
-            models, each = [str(model) for model in values["model"].values], float(values.values.flat[0])
-            share = f"count the same, {each:.3f} each" if len(models) > 1 else "alone"
-            found.append(f"{name}: {words.listed(models)} {share}.")
-    return found
-
-
-def pooled(run: Run) -> str:
-    """What combinations are made of."""
-    names = [name for name in run.study.combinations if name in run.scores["model"].values]
-    if not names:
-        return ""
-    parts = dict.fromkeys(str(name) for each in combined(run).values() for name in each["model"].values)
-    several = {name: int(run.scores["members"].sel(model=name)) for name in parts if name in run.scores["model"].values}
-    counts = ", ".join(f"{name} {m}" for name, m in several.items() if m > 1)
-    return (
-        f"{words.listed(names)} {'is' if len(names) == 1 else 'are'} made of the models' means: members of each model are averaged first"
-        f"{f' ({counts} members)' if counts else ''}, so that a model counts by its weight and not by how many members it has. "
-        "Members are not pooled, and a combination has none of its own."
-    )

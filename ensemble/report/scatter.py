@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from ensemble.report.look import FAINT, GLYPH, SMALL, Look, dressed, measured, size
@@ -15,7 +16,7 @@ from ensemble.task import Array
 
 LEAST = 1e-3  # seconds: nothing is cheaper on the axis
 NEXT = 0.15  # inches: a name nearer than that to its point needs no line to it
-LEADER = {"arrowstyle": "-", "color": "#8a8a8a", "linewidth": 0.6, "shrinkA": 0, "shrinkB": 4}
+SHORT = 0.055  # inches that a line to a point ends before it
 Box = tuple[float, float, float, float]  # left, bottom, right, top
 
 
@@ -68,6 +69,7 @@ def _name_points(ax: Axes, points: Mapping[str, tuple[float, float]], looks: Map
     at = {n: ((np.log10(x) - left) / (right - left) * width, (y - bottom) / (top - bottom) * height) for n, (x, y) in points.items()}
     markers: dict[str, Box] = {name: (x - 0.07, y - 0.07, x + 0.07, y + 0.07) for name, (x, y) in at.items()}
     names: list[Box] = []
+    leaders = []
     for name in sorted(at, key=lambda each: at[each][1]):
         wide = len(name) * GLYPH * SMALL / 72 * (1.08 if looks[name].weight == "bold" else 1.0)
         x, y = at[name]
@@ -76,12 +78,17 @@ def _name_points(ax: Axes, points: Mapping[str, tuple[float, float]], looks: Map
         others = [marker for other, marker in markers.items() if other != name]
         box = next((each for each in inside if _clear(each, markers[name], others, names)), boxes[0])
         names.append(box)
-        ax.annotate(
-            name, (x / width, y / height), (box[0] / width, (box[1] + box[3]) / 2 / height), "axes fraction", "axes fraction",
-            arrowprops=None if _gap(box, markers[name]) < NEXT else LEADER | {"relpos": (0 if box[0] > x else 1, 0.5)},
-            fontsize=SMALL, fontweight=looks[name].weight, color=looks[name].ink, va="center", zorder=6,
-            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.5},
-        )  # fmt: skip
+        middle = (box[1] + box[3]) / 2
+        text = ax.text(box[0] / width, middle / height, name, transform=ax.transAxes, fontsize=SMALL, va="center", zorder=6)
+        text.set(fontweight=looks[name].weight, color=looks[name].ink)
+        if _gap(box, markers[name]) >= NEXT:
+            end, start = np.array([box[0] if box[0] > x else box[2], middle]), np.array([x, y])
+            start = start + SHORT * (end - start) / np.hypot(*(end - start))
+            leaders.append(np.stack([start, end]) / (width, height))
+    white = [[(box[i] / width, box[j] / height) for i, j in ((0, 1), (2, 1), (2, 3), (0, 3))] for box in names]
+    ax.add_collection(PolyCollection(white, facecolors="white", alpha=0.75, linewidths=0, transform=ax.transAxes, zorder=2), autolim=False)
+    lines = LineCollection(leaders, colors="#8a8a8a", linewidths=0.6, transform=ax.transAxes)
+    ax.add_collection(lines, autolim=False)
 
 
 def _places(wide: float) -> Iterator[tuple[float, float]]:

@@ -8,6 +8,7 @@ import numpy as np
 import xarray as xr
 
 from ensemble.errors import InputError, unknown
+from ensemble.task import Array
 
 if TYPE_CHECKING:
     from ensemble.results import Run
@@ -17,8 +18,9 @@ MUCH = 0.3  # a score this much worse than the best, as a share of it, is shaded
 
 def names_of(scores: xr.Dataset) -> list[str]:
     """The scores among the variables, which sample sizes are as well; one that is a table of its own, as `reliability`, ranks nobody."""
-    found = {str(name): set(each.dims) for name, each in scores.data_vars.items() if "best" in each.attrs}
-    return [name for name, dims in found.items() if "region" not in dims or dims <= {"model", "lead_time", "region", "reference"}]
+    found = {str(name): scores.variables[name] for name in scores.data_vars}
+    known = {name: set(each.dims) for name, each in found.items() if "best" in each.attrs}
+    return [name for name, dims in known.items() if "region" not in dims or dims <= {"model", "lead_time", "region", "reference"}]
 
 
 def table(run: Run, score: str = "rmse", region: str = "all", *, reference: str | None = None) -> xr.DataArray:
@@ -46,7 +48,7 @@ def main_score(run: Run) -> str:
 
 def mean_of(values: xr.DataArray) -> xr.DataArray:
     """The mean over all leads, undefined where one of them is."""
-    return values.mean("lead_time", skipna=False).assign_attrs(values.attrs)
+    return values.isel(lead_time=0, drop=True).copy(data=values.values.mean(values.get_axis_num("lead_time")))
 
 
 def with_mean(values: xr.DataArray) -> list[xr.DataArray]:
@@ -57,7 +59,7 @@ def with_mean(values: xr.DataArray) -> list[xr.DataArray]:
 def badness(values: xr.DataArray) -> xr.DataArray:
     """Small where `values` are good, whichever way round the score is read."""
     sign = {"low": 1.0, "high": -1.0}.get(str(values.attrs.get("best")))
-    return abs(values) if sign is None else sign * values
+    return values.copy(data=np.abs(values.values) if sign is None else sign * values.values)
 
 
 def ordered(values: xr.DataArray) -> xr.DataArray:
@@ -68,18 +70,25 @@ def ordered(values: xr.DataArray) -> xr.DataArray:
 
 def is_best(values: xr.DataArray) -> xr.DataArray:
     """Which model is the best of each lead (or of whatever dimension stands beside `model`); of a spread, none."""
-    bad = badness(values)
-    return (bad == bad.min("model")) & (values.attrs.get("best") != "neither")
+    behind, _ = _behind(values)
+    return values.copy(data=(behind == 0) & (values.attrs.get("best") != "neither"))
 
 
 def nearness(values: xr.DataArray) -> xr.DataArray:
     """1 for the best of each lead, falling to 0 for what is much worse; 0 where more is neither better nor worse."""
-    bad = badness(values)
     if values.attrs.get("best") == "neither":
-        return xr.zeros_like(bad)
-    behind = bad - bad.min("model")
-    much = MUCH * abs(bad.min("model")) if values.attrs.get("best") == "low" else behind.max()
-    return (1 - behind / much.where(much > 0, 1.0)).clip(0, 1)
+        return values.copy(data=np.zeros(values.shape))
+    behind, least = _behind(values)
+    axis = values.get_axis_num("model")
+    much = MUCH * np.abs(least) if values.attrs.get("best") == "low" else np.fmax.reduce(behind, axis, keepdims=True)
+    return values.copy(data=(1 - behind / np.where(much > 0, much, 1.0)).clip(0, 1))
+
+
+def _behind(values: xr.DataArray) -> tuple[Array, Array]:
+    """How much worse than the best, and how bad that is, undefined ones left out."""
+    bad = badness(values).values
+    least: Array = np.fmin.reduce(bad, values.get_axis_num("model"), keepdims=True)
+    return bad - least, least
 
 
 def varies(values: xr.DataArray) -> bool:
@@ -91,6 +100,12 @@ def picked(values: xr.DataArray | xr.Dataset) -> list[int]:
     """The positions of a few leads that stand for all: the first, the third, the sixth and the last."""
     last = values.sizes["lead_time"] - 1
     return sorted({min(each, last) for each in (0, 2, 5, last)})
+
+
+def spread_out(values: xr.DataArray | xr.Dataset) -> list[int]:
+    """As `picked`, where three must do: the first, the middle and the last."""
+    last = values.sizes["lead_time"] - 1
+    return sorted({0, last // 2, last})
 
 
 def combined(run: Run) -> dict[str, xr.DataArray]:
@@ -105,6 +120,11 @@ def combined(run: Run) -> dict[str, xr.DataArray]:
 def unequal(run: Run) -> dict[str, xr.DataArray]:
     """The combinations in which not all models count the same at all leads."""
     return {name: values for name, values in combined(run).items() if values.size and np.ptp(values.values) > 0}
+
+
+def are_draws(run: Run, name: str) -> bool:
+    """Whether the members of a model are draws, rather than quantiles of the distribution that it gives."""
+    return "draws" not in run.scores.coords or bool(run.scores["draws"].sel(model=name))
 
 
 def costs(run: Run) -> dict[str, float]:

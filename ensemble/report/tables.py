@@ -14,6 +14,7 @@ from ensemble.report.certainty import certainty as known
 from ensemble.report.leads import Leads
 from ensemble.report.look import Look, looks
 from ensemble.report.standing import (
+    are_draws,
     costs,
     is_best,
     main_score,
@@ -23,7 +24,6 @@ from ensemble.report.standing import (
     ordered,
     picked,
     table,
-    unequal,
     varies,
     with_mean,
 )
@@ -67,10 +67,10 @@ class Table(NamedTuple):
 def ranking(run: Run, score: str, region: str) -> Table:
     """Models by leads, the best in the mean first, and the number of starts below, or beside each where models differ."""
     values, leads = ordered(table(run, score, region)), Leads.of(run)
-    cells = _cells(values, words.decimals(values))
+    cells = cells_of(values, words.decimals(values))
     names, n = [str(name) for name in values["model"].values], run.scores["n_starts"].sel(region=region)
-    more = _more(run, region)
-    rows = [row_of(run, name, [*cells[i], *_beside(run, region, name)]) for i, name in enumerate(names)]
+    more, beside = sizes(run, region)
+    rows = [row_of(run, name, [*cells[i], *beside[name]]) for i, name in enumerate(names)]
     what = f"{words.axis(values)} by lead time [{leads.unit}], {words.place(run, region)}; n = starts."
     below = [words.counts(each) for each in (*n.transpose("lead_time", "model").values, n.values)][: len(leads.heads)]
     return Table(f"{what} Best of each lead in bold and underlined.", [*leads.heads, *more], rows, [], ["n", *below, *("" for _ in more)])
@@ -105,22 +105,6 @@ def _ranks(at: xr.Dataset) -> list[Cell]:
     return [Cell(words.number(float(rank), 0), 0.6 * (rank == 1), bool(mark)) for rank, mark in zip(ranks, inside, strict=True)]
 
 
-def overview(run: Run, region: str) -> Table:
-    """Models by scores, each the mean over all leads; skill scores against each reference."""
-    columns: list[tuple[str, xr.DataArray]] = []
-    for score in names_of(run.scores):
-        for reference in _references(run, score):
-            values = table(run, score, region, reference=reference)
-            head = f"{score} against {reference}" if reference else words.axis(values)
-            columns.append((head, mean_of(values)))
-    order = ordered(table(run, main_score(run), region))["model"]
-    cells = [_cells(values.sel(model=order).expand_dims("lead_time", 1), words.decimals(values)) for _, values in columns]
-    names = [str(name) for name in order.values]
-    rows = [row_of(run, name, [*(column[i][0] for column in cells), *_beside(run, region, name)]) for i, name in enumerate(names)]
-    where = f"{Leads.of(run).mean}, {words.place(run, region)}; n = {words.starts(run, region)}"
-    return Table(f"Every score {where}. A dash: undefined.", [*(head for head, _ in columns), *_more(run, region)], rows, [], [])
-
-
 def skill_scores(run: Run, region: str) -> Table | None:
     """Skill scores at a few leads, side by side for each reference."""
     score = next((name for name in names_of(run.scores) if "reference" in run.scores[name].dims), None)
@@ -129,12 +113,12 @@ def skill_scores(run: Run, region: str) -> Table | None:
     order = ordered(table(run, main_score(run), region))["model"]
     at = picked(run.scores)
     leads, parts = Leads.of(run).few(at), []
-    for reference in _references(run, score):
+    for reference in references_of(run, score):
         values = table(run, score, region, reference=reference).sel(model=order)
-        cells = _cells(values, 2)
+        cells = cells_of(values, 2)
         parts.append([[*(row[i] for i in at), *row[values.sizes["lead_time"] :]] for row in cells])
     rows = [row_of(run, str(name), [cell for part in parts for cell in part[i]]) for i, name in enumerate(order.values)]
-    groups = [(f"against {reference}", len(leads.heads)) for reference in _references(run, score)]
+    groups = [(f"against {reference}", len(leads.heads)) for reference in references_of(run, score)]
     few = "at a few lead times" if len(at) > 1 else "at lead time"
     where = f"{few} [{leads.unit}], {words.place(run, region)}; n = {words.starts(run, region)}"
     return Table(f"{score} {where}. 1 is perfect, 0 no better.", leads.heads * len(groups), rows, groups, [])
@@ -146,28 +130,27 @@ def members(run: Run, region: str) -> Table | None:
     names = [str(name) for name in run.scores["model"].values[run.scores["members"].values > 1]]
     if not names or "rmse" not in have or len(have) == 1:
         return None
-    leads, rows = Leads.of(run), []
+    leads, rows, (more, counted) = Leads.of(run), [], sizes(run, region)
     for name in names:
         for what, values in _reliability(run, name, have, region).items():
             places = 2 if what == "spread / error" else words.decimals(values)
             shown = np.concatenate([each.values for each in with_mean(values)])
-            cells = [Cell(what), *(Cell(words.number(float(each), places)) for each in shown), *_beside(run, region, name)]
+            cells = [Cell(what), *(Cell(words.number(float(each), places)) for each in shown), *counted[name]]
             row = row_of(run, name, cells)
             rows.append(row._replace(name=f"{name} ({int(run.scores['members'].sel(model=name))})"))
     where = f"{words.place(run, region)}; n = {words.starts(run, region)}"
-    return Table(
-        f"Models with members (how many) by lead time [{leads.unit}], {where}.", ["", *leads.heads, *_more(run, region)], rows, [], []
-    )
+    return Table(f"Models with members (how many) by lead time [{leads.unit}], {where}.", ["", *leads.heads, *more], rows, [], [])
 
 
 def _reliability(run: Run, name: str, scores: Sequence[str], region: str) -> dict[str, xr.DataArray]:
     """(lead_time,) of each of the `scores` of a model, with its unit, and the ratio of spread and error."""
-    m = int(run.scores["members"].sel(model=name))
+    m = int(run.scores["members"].sel(model=name)) if are_draws(run, name) else np.inf
     lines = {score: table(run, score, region).sel(model=name) for score in scores}
     found = {words.axis(values): values for values in lines.values()}
     if "spread" in lines:
-        # Of m members as good as the truth, the mean errs by (m + 1) / m of their variance: Fortin et al. (2014), eq. 15.
-        found["spread / error"] = np.sqrt((m + 1) / m) * lines["spread"] / lines["rmse"].where(lines["rmse"] > 0)
+        # Of m members as good as the truth, the mean errs by (m + 1) / m of their variance: Fortin et al. (2014), eq. 15. That of
+        # quantiles does not err by chance.
+        found["spread / error"] = np.sqrt(1 + 1 / m) * lines["spread"] / lines["rmse"].where(lines["rmse"] > 0)
     return found
 
 
@@ -190,15 +173,6 @@ def cost(run: Run) -> Table:
     return Table("Wall time and peak memory of each model.", heads, rows, [], [])
 
 
-def weights(run: Run) -> list[Table]:
-    """A table a combination, of those in which not all models count the same: weights by lead."""
-    leads, found = Leads.of(run), []
-    for name, values in unequal(run).items():
-        rows = [row_of(run, str(model), [Cell(f"{x:.3f}") for x in values.sel(model=model).values]) for model in values["model"].values]
-        found.append(Table(f"{name}: weights by lead time [{leads.unit}]; {words.learnt(run)}.", list(leads.names), rows, [], []))
-    return found
-
-
 def row_of(run: Run, name: str, cells: list[Cell]) -> Row:
     """The row of a model, with its kind and its colour."""
     kind = run.study.models[name].kind if name in run.study.models else "combination"
@@ -206,24 +180,23 @@ def row_of(run: Run, name: str, cells: list[Cell]) -> Row:
     return Row(name, kind, styles[name].colour, cells)
 
 
-def _more(run: Run, region: str) -> list[str]:
-    """The head of a column of sample sizes, where models differ in theirs."""
-    return ["n"] if varies(run.scores["n_starts"].sel(region=region)) else []
+def sizes(run: Run, region: str) -> tuple[list[str], dict[str, list[Cell]]]:
+    """Where models differ in the size of their samples: the head of a column of them, and what stands in it for each model."""
+    n = run.scores["n_starts"].sel(region=region).transpose("model", "lead_time")
+    more = varies(n)
+    rows = zip(map(str, n["model"].values), n.values, strict=True)
+    return ["n"] if more else [], {name: [Cell(words.counts(each))] if more else [] for name, each in rows}
 
 
-def _beside(run: Run, region: str, name: str) -> list[Cell]:
-    """What stands in that column."""
-    return [Cell(words.counts(run.scores["n_starts"].sel(region=region, model=name).values)) for _ in _more(run, region)]
-
-
-def _references(run: Run, score: str) -> list[str | None]:
+def references_of(run: Run, score: str) -> list[str | None]:
+    """What a skill score is made against; None, of any other score."""
     values = run.scores[score]
     return [str(each) for each in values["reference"].values] if "reference" in values.dims else [None]
 
 
-def _cells(values: xr.DataArray, places: int) -> list[list[Cell]]:
-    """(model, lead_time) as rows of cells, the mean over leads behind them where there are several."""
-    parts = with_mean(values)
+def cells_of(values: xr.DataArray, places: int, *, over: bool = True) -> list[list[Cell]]:
+    """(model, lead_time), or any other second dimension, as rows of cells; if `over`, the mean over leads last where there are several."""
+    parts = with_mean(values) if over else [values]
     near, best, numbers = (
         np.concatenate([each.values for each in of], axis=1) for of in (map(nearness, parts), map(is_best, parts), parts)
     )

@@ -156,7 +156,10 @@ def sample(run: Run, region: str = "all") -> str:
 
 def learnt(run: Run) -> str:
     """What the weights of combinations were learnt from."""
-    period = run.study.validate
+    period, step = run.study.validate, run.study.data.step
+    if run.study.leave_out is not None:
+        n = len(run.study.starts(run.study.test))
+        return f"learnt from n = {count(n)} starts; for its score, from those of other years alone; verifying {span(run.study.test, step)}"
     if period is None:
         return "not learnt: the study has no validation period"
     n, folds = len(run.study.starts(period)), len(run.study.folds)

@@ -143,8 +143,12 @@ class Binned(OfEvent):
     def at(self, values: Values) -> Array:
         beyond, m = self.event.members(values)
         bin_ = np.minimum(beyond * self.bins // np.maximum(m, 1), self.bins - 1)  # of whole numbers: no edge is missed by rounding
-        inside = bin_[..., None] == np.arange(self.bins)
+        made = np.zeros((*bin_.shape[:2], self.bins, *bin_.shape[2:]))
+        np.put_along_axis(made, bin_[:, :, None], self._each(beyond / np.maximum(m, 1), values)[:, :, None], axis=2)
+        return np.moveaxis(made, 2, -1)
+
+    def _each(self, probability: Array, values: Values) -> Array:
+        """What a case adds to its bin."""
         if self.what == "share":
-            return np.asarray(inside, dtype=float)
-        each = beyond / np.maximum(m, 1) if self.what == "forecast" else self.event.occurred(values)
-        return np.asarray(inside * each[..., None])
+            return np.ones_like(probability)
+        return probability if self.what == "forecast" else self.event.occurred(values)

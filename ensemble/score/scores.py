@@ -95,19 +95,24 @@ class CentredRmse(Score):
 
 @dataclass(frozen=True)
 class Acc(Score):
-    """Centred anomaly correlation in space of each start, then averaged over starts.
+    """Anomaly correlation in space of each start, then averaged over starts; `centred`: of departures from the area means.
 
-    Undefined (NaN) where a forecast does not vary in space. Wilks (2011), eq. 8.65; WMO-No. 485, appendix 2.2.34.
+    Undefined (NaN) where a forecast does not vary in space. Wilks (2011), eq. 8.65, or 8.66 where it is not centred; WMO-No. 485,
+    appendix 2.2.34.
     """
 
+    centred: bool = True
+    name: str = "acc"
+
     of_anomalies = True
-    name = "acc"
-    long_name = "centred anomaly correlation in space, averaged over starts"
+    long_name = "anomaly correlation in space, averaged over starts"
     statistics = (Forecast(), Truth(), SquaredForecast(), SquaredTruth(), Product())
     best = "high"
 
     def table(self, evidence: Evidence) -> xr.DataArray:
         f, t, ff, tt, ft = (evidence.regions.of_start(each) for each in self.statistics)
+        if not self.centred:
+            f, t = 0 * f, 0 * t
         return evidence.regions.over_starts(_correlation(f, t, ff, tt, ft))
 
 

@@ -39,6 +39,12 @@ class Values:
         counted = {level: each - normal for level, each in edges.items()}
         return Values(members - normal[:, :, None], truth - normal, edges=counted, removed=normal, draws=self.draws)
 
+    def part(self, starts: slice) -> Values:
+        """The same, of some of the starts."""
+        edges = {level: each[starts] for level, each in self.edges.items()}
+        normal = None if self.normal is None else self.normal[starts]
+        return Values(self.members[starts], self.truth[starts], normal, edges, draws=self.draws)
+
     def some(self, starts: slice) -> Values:
         """Forecasts and truth of some of the starts, as they are."""
         return Values(self.members[starts], self.truth[starts])

@@ -17,11 +17,13 @@ from ensemble.significance.draw import Bootstrap, Draw
 from ensemble.significance.independent import effective_number
 from ensemble.significance.intervals import intervals
 from ensemble.significance.judge import Sampled, judged, sampled
+from ensemble.significance.maps import BlockMaps, significant_maps, usual_baseline
 from ensemble.significance.ranks import first_share, shared_ranks
 from ensemble.significance.sign import SignTest, sign_test
 from ensemble.significance.table import certainties
 
 __all__ = [
+    "BlockMaps",
     "Blocks",
     "Bootstrap",
     "Case",
@@ -48,5 +50,7 @@ __all__ = [
     "shared_ranks",
     "sign_test",
     "significant",
+    "significant_maps",
+    "usual_baseline",
     "validation_errors",
 ]

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import xarray as xr
 
-from ensemble.combine import Weighing
 from ensemble.task import Array
 
 if TYPE_CHECKING:
@@ -27,16 +26,12 @@ def validation_errors(combinations: Mapping[str, Weighted]) -> dict[str, xr.Data
 
     Of those rules that have learnt from errors. Each counts the points that all of its own models have.
     """
-    states = {name: each for name, each in combinations.items() if isinstance(each.rule, Weighing)}
+    squared = {name: each.rule.errors(each.state) for name, each in combinations.items()}
     return {
-        name: xr.DataArray(np.sqrt(_squared(each.state)), dims=("model", "lead_time"), coords={"model": list(each.models)})
-        for name, each in states.items()
+        name: xr.DataArray(np.sqrt(each), dims=("model", "lead_time"), coords={"model": list(combinations[name].models)})
+        for name, each in squared.items()
+        if each is not None
     }
-
-
-def _squared(state: Array) -> Array:
-    """(model, lead_time) mean squared errors, of these or of the mean products of errors (model, model, lead_time)."""
-    return np.einsum("iil->il", state) if state.ndim == 3 else state
 
 
 def choices(combinations: Mapping[str, Weighted], test: xr.DataArray) -> dict[str, Choice]:

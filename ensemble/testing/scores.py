@@ -114,6 +114,8 @@ def check_combine(rule: Combine[Any, Any]) -> None:
     assert np.allclose(weights.sum(0), 1.0), "the weights of a lead do not add up to one over the models"
     halves = rule.weights(_learnt(rule, together, stacked, truth, 2), together)
     assert np.allclose(weights, halves, rtol=1e-6, atol=1e-9), "weights learnt from two halves differ from those learnt from the whole"
+    for region, each in rule.weights_by_region(state, together).items():
+        assert np.allclose(each.sum(0), np.ones(weights.shape[1])), f"the weights in the region {region} do not add up to one"
     a_combination_is_a_forecast(rule, state, together, stacked)
     the_order_of_models_is_no_matter(rule, together, stacked, truth, weights)
 

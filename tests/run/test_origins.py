@@ -43,12 +43,12 @@ def study(**models: Any) -> Study:
 
 def test_each_fold_has_seen_what_came_before_it_and_no_more() -> None:
     folds = study().folds
-    assert [str(fold.train.last)[:7] for fold in folds if fold.train] == ["2003-12", "2005-03", "2006-06"]
+    assert [str(fold.train[0].last)[:7] for fold in folds] == ["2003-12", "2005-03", "2006-06"]
     assert [(str(fold.starts[0])[:7], str(fold.starts[-1])[:7]) for fold in folds] == [
         ("2004-01", "2005-03"), ("2005-04", "2006-06"), ("2006-07", "2007-04"),
     ]  # fmt: skip
     assert np.concatenate([fold.starts for fold in folds]).tolist() == study().starts(ORIGINS).tolist()
-    assert all(fold.train.last < fold.starts[0] for fold in folds if fold.train)
+    assert all(fold.train[0].last < fold.starts[0] for fold in folds)
 
 
 def test_weights_are_learnt_from_forecasts_of_models_fitted_at_each_origin() -> None:
@@ -56,9 +56,8 @@ def test_weights_are_learnt_from_forecasts_of_models_fitted_at_each_origin() -> 
     run = ens.run(whole, workers=0, show=False)
     area = whole.domain.fields["sst"].area
     for fold in whole.folds:
-        assert fold.train is not None
         last = moment(fold.starts[-1], 2, STEP)
-        alone = replace(whole, train=fold.train, validate=None, test=Period(fold.starts[0], last), combinations={})
+        alone = replace(whole, train=fold.train[0], validate=None, test=Period(fold.starts[0], last), combinations={})
         made = ens.run(alone, workers=0, show=False, keep_forecasts=True).forecasts
         assert made is not None
         truth = verifying(problem_of(alone), fold.starts)

@@ -241,3 +241,13 @@ def test_the_spread_of_a_reliable_ensemble_is_its_error() -> None:
     error, spread = TABLE.rmse.sel(model="model"), TABLE.spread.sel(model="model")
     np.testing.assert_allclose(TABLE.spread_error_ratio.sel(model="model"), np.sqrt(5 / 4) * spread / error, rtol=1e-12)
     assert TABLE.spread_error_ratio.sel(model="climatology").isnull().all()
+
+
+def test_anomaly_correlation_may_be_left_uncentred() -> None:
+    raw = SCORES["acc"](centred=False, name="raw")  # type: ignore[call-arg]  # of the registry only the class is known
+    sums = tally(np.arange(STARTS).astype("datetime64[s]"), [Values(FORECAST, TRUTH)], FIELD, REGIONS, raw.statistics)
+    table, _ = evaluate(sums, [raw], Labels(("model",), ("external",), (4,), (1, 2), REGIONS, FIELD))
+    area = FIELD.area[FIELD.mask]
+    f, t = MEAN[..., FIELD.mask], TRUTH[..., FIELD.mask]
+    by_start = (f * t) @ area / np.sqrt(((f**2) @ area) * ((t**2) @ area))
+    np.testing.assert_allclose(table["raw"].sel(model="model", region="all"), by_start.mean(0), rtol=1e-12)

@@ -63,7 +63,7 @@ def problem() -> Problem:
     return Problem(
         source,
         domain_of(survey(source, ("x",), source.times), source.step, LEADS, train, "refuse"),
-        train,
+        (train,),
         shards=4,
         history=1,
         size=DAYS // 2 - 20,
