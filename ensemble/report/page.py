@@ -103,6 +103,10 @@ def _periods(study: Study) -> dict[str, str]:
     for name in found.keys() - {"train"}:
         n = len(study.starts(study.periods[name]))
         found[name] += f"; {words.count(n)} start{'s' if n != 1 else ''}"
+    if study.leave_out is not None:
+        years = "a year" if study.leave_out.years == 1 else f"{study.leave_out.years} years"
+        found["train"] += f", of which {years} at a time are left out: all that their forecasts need is learnt from the others"
+        found["validate"] = "none: weights, too, are learnt from the other years"
     return absent | found | {"verified": words.span(study.test, step)}
 
 

@@ -160,16 +160,23 @@ def cost(run: Run) -> Table:
     seconds = spent["seconds"].to_pandas()
     names = [*whole, *(name for name in run.study.models if name not in whole and name in seconds.index)]
     total = {name: whole.get(name, float(seconds.loc[name].sum() if name in seconds.index else 0.0)) for name in names}
-    rows = []
+    rows, again = [], ["refit"] if "refit" in seconds else []
     for name in sorted(names, key=lambda each: -total[each]):
-        phases = {phase: seconds[phase].get(name, 0.0) if phase in seconds else 0.0 for phase in ("fit", "learn", "hindcast")}
+        phases = {phase: seconds[phase].get(name, 0.0) if phase in seconds else 0.0 for phase in ("fit", "learn", "hindcast", *again)}
         of = spent.sel(model=name) if name in seconds.index else None
         compiling = float(of["compile_seconds"].sum()) if of is not None else 0.0
         peak = float(of["peak_bytes"].max()) if of is not None else 0.0
-        times = (phases["fit"] + phases["learn"], phases["hindcast"], compiling, total[name])
+        times = (phases["fit"] + phases["learn"], *(phases[each] for each in again), phases["hindcast"], compiling, total[name])
         cells = [Cell(words.seconds(float(each))) for each in times]
         rows.append(row_of(run, name, [*cells, Cell(f"{peak / 1e6:,.0f}".replace(",", " ") if peak else words.MISSING)]))
-    heads = ["fit [s]", "forecasts [s]", "of which compiling [s]", "total [s]", "peak memory [MB]"]
+    heads = [
+        "fit [s]",
+        *(["fits for the validation [s]"] if again else []),
+        "forecasts [s]",
+        "of which compiling [s]",
+        "total [s]",
+        "peak memory [MB]",
+    ]
     return Table("Wall time and peak memory of each model.", heads, rows, [], [])
 
 

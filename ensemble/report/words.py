@@ -20,7 +20,13 @@ MISSING = "–"
 POWERS = 99  # places that ask for a power of ten
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _EXPONENT = re.compile(r"(?<![\w.])([^\W\d]+)(-?\d)(?![\w.])")  # in a unit: the -2 of `kg m-2 s-1`, not that of `1e-2 m`
-_PHASES = {"fit": "in its fit", "hindcast": "while forecasting", "learn": "while learning its weights", "score": "while it was scored"}
+_PHASES = {
+    "fit": "in its fit",
+    "refit": "in a fit for the validation",
+    "hindcast": "while forecasting",
+    "learn": "while learning its weights",
+    "score": "while it was scored",
+}
 
 
 def unit(attrs: dict[Any, Any]) -> str:

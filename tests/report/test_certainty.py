@@ -130,7 +130,7 @@ def test_how_stable_the_ranking_is_stands_on_the_page(few: Shown) -> None:
     np.testing.assert_allclose([float(row[1]) for row in rows[1:]], made["validation"].sel(model=order), atol=6e-4)
     correlation = f"{float(made['rank_correlation']):.2f}".replace("-", "−")
     assert f"The ranking in validation and that in the test correlate by {correlation}" in few.page.text
-    assert "Years that the rankings rest on: validation 5 and test 8." in few.page.text
+    assert "Years that the rankings rest on: validation 12 and test 8." in few.page.text
     assert made["first"].sum() == pytest.approx(1.0)
 
 
