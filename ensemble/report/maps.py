@@ -59,7 +59,7 @@ class BestMap(NamedTuple):
         )
         names = tuple(str(name) for name in values["model"].values)
         shares = _shares(names, winner.values, area.transpose(*best.dims).values)
-        return cls(when, names, _in_one_piece(winner), _in_one_piece(best.assign_attrs(values.attrs)), shares)
+        return cls(when, names, in_one_piece(winner), in_one_piece(best.assign_attrs(values.attrs)), shares)
 
     @property
     def aspect(self) -> float:
@@ -68,7 +68,7 @@ class BestMap(NamedTuple):
         return float(np.clip(spans[0] / spans[1], 0.2, 1.5))
 
 
-def _in_one_piece(values: xr.DataArray) -> xr.DataArray:
+def in_one_piece(values: xr.DataArray) -> xr.DataArray:
     """A region over Greenwich from its western end on, rather than as two ends with nothing between them."""
     east = values["longitude"].values
     gaps = np.append(np.diff(east), east[0] + 360 - east[-1])
@@ -87,11 +87,11 @@ def drawable(run: Run) -> bool:
 def draw_winners(ax: Axes, best: BestMap, looks: Mapping[str, Look], *, note: str | None = None, bottom: bool = True) -> Axes:
     """The best model of each point in its colour; with a `note`, alone in its figure and with a legend of its own."""
     colours = ListedColormap([LAND, *(looks[name].colour for name in best.models)])
-    _mesh(ax, best.winner, cmap=colours, vmin=-1.5, vmax=len(best.models) - 0.5)
+    mesh(ax, best.winner, cmap=colours, vmin=-1.5, vmax=len(best.models) - 0.5)
     shares = best.shares
     first, share = next(iter(shares.items()), ("none", 0.0))
     title = f"Best model, {best.title}: {first} on {words.share(share)} of the area"
-    _map(ax, best.winner, title if note is None else "", bottom=bottom)
+    framed(ax, best.winner, title if note is None else "", bottom=bottom)
     if note is not None:
         entitled(ax, title, note)
         handles = [Patch(color=looks[name].colour, label=f"{name} {words.share(share)}") for name, share in shares.items()]
@@ -118,11 +118,11 @@ def draw_maps(
         left, right = (figure.add_axes((x / 13, bottom, 6.0 / 13, height / total)) for x in (0.55, 6.8))
         last = row == len(maps) - 1
         panels[row] = draw_winners(left, best, looks, bottom=last), right
-        mesh = _mesh(right, best.score, cmap="cividis", vmin=low, vmax=high)
+        image = mesh(right, best.score, cmap="cividis", vmin=low, vmax=high)
         right.set_facecolor(LAND)
-        _map(right, best.score, f"{score} of the best model, {best.title}", left=False, bottom=last)
+        framed(right, best.score, f"{score} of the best model, {best.title}", left=False, bottom=last)
     scale = figure.add_axes((7.8 / 13, (below - 0.6) / total, 4 / 13, 0.13 / total))
-    bar = figure.colorbar(mesh, cax=scale, orientation="horizontal", extend="both")
+    bar = figure.colorbar(image, cax=scale, orientation="horizontal", extend="both")
     measured(bar.ax.xaxis, maps[0].score)
     bar.ax.tick_params(labelsize=SMALL)
     handles = [*(Patch(color=looks[name].colour, label=name) for name in seen), Patch(color=LAND, label="no data")]
@@ -146,12 +146,13 @@ def _shares(names: tuple[str, ...], winner: Array, area: Array) -> dict[str, flo
     return {names[i]: float(sums[i] / sums.sum()) for i in np.argsort(-sums, kind="stable") if sums[i] > 0}
 
 
-def _mesh(ax: Axes, values: xr.DataArray, **colours: Any) -> Any:
+def mesh(ax: Axes, values: xr.DataArray, **colours: Any) -> Any:
+    """(latitude, longitude) in colour; what is missing shows the ground."""
     shown = np.ma.masked_invalid(values.values)
     return ax.pcolormesh(values["longitude"], values["latitude"], shown, shading="nearest", rasterized=True, **colours)
 
 
-def _map(ax: Axes, values: xr.DataArray, title: str, *, left: bool = True, bottom: bool = True) -> None:
+def framed(ax: Axes, values: xr.DataArray, title: str, *, left: bool = True, bottom: bool = True) -> None:
     """A title, and degrees at the `left` and the `bottom` where no other map beside or below has them."""
     ax.set_title(title, loc="left", fontsize=MEDIUM + 0.5, color=INK, pad=5, y=1.0)
     for axis, dim, (minus, plus), shown in ((ax.xaxis, "longitude", "WE", bottom), (ax.yaxis, "latitude", "SN", left)):

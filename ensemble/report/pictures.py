@@ -25,6 +25,7 @@ from ensemble.report.probabilities import asked, event_of, outside, ranks
 from ensemble.report.standing import are_draws, badness, combined, main_score, spread_out, table, unequal
 from ensemble.score.ranks import RankHistogram
 from ensemble.score.reliability import Reliability, Roc
+from ensemble.significance import usual_baseline
 from ensemble.store import whole
 from ensemble.task import Array
 
@@ -94,6 +95,16 @@ def of_run(run: Run) -> Iterator[Picture]:
             f"Which model has the best {score} at each point, and its {score} there; n = {n} at each point. The best of many is picked "
             "after the fact: where models are close the colour is chance, and the score on the right flatters.",
         )
+    best, against = _compared(run)
+    if best:
+        yield Picture(
+            "significance",
+            lambda: plots.significance(best),
+            f"Maps at {'the first, the middle and the last lead' if run.scores.sizes['lead_time'] > 2 else 'each lead'}: the mean squared "
+            f"error of {best} less that of {against} in percent of it, with a dot where the difference is significant.",
+            f"The mean squared error of {best}, the best by {score}, against that of {against}, the best reference; n = {n} at each point. "
+            "Dots: a t test of the means of blocks of starts, with the share of false ones held over all points and leads at a tenth.",
+        )
     over = Leads.of(run).over
     yield Picture(
         "cost",
@@ -109,6 +120,14 @@ def of_run(run: Run) -> Iterator[Picture]:
             "Bar charts of the weights of each combination by lead time; the tables below hold the numbers.",
             f"Weights by lead time, {words.learnt(run)}.",
         )
+
+
+def _compared(run: Run) -> tuple[str, str]:
+    """The best model and the baseline that it is held against on a map; nothing where there is no such map."""
+    if run.blocks is None or not run.blocks.testable or not drawable(run) or "rmse" not in run.maps:
+        return "", ""
+    best, against = str(run.ranking(main_score(run))["model"].values[0]), usual_baseline(run.blocks)
+    return ("", "") if best == against else (best, against)
 
 
 def of_members(run: Run) -> Iterator[Picture]:

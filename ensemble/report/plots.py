@@ -20,12 +20,13 @@ from ensemble.report import words
 from ensemble.report.bars import draw_bars
 from ensemble.report.cells import draw_heat, draw_shares
 from ensemble.report.certainty import interval, leading
+from ensemble.report.differences import Difference, draw_differences
 from ensemble.report.leads import Leads
 from ensemble.report.look import Look, dressed, looks, measured, name_lines
 from ensemble.report.maps import BestMap, draw_maps, draw_winners
 from ensemble.report.probabilities import draw_all_ranks, draw_diagrams
 from ensemble.report.scatter import draw_costs
-from ensemble.report.standing import combined, costs, ordered, table, unequal
+from ensemble.report.standing import combined, costs, main_score, ordered, table, unequal
 from ensemble.task import Array
 
 if TYPE_CHECKING:
@@ -101,6 +102,11 @@ class Plots:
     def maps(self, score: str = "rmse", *, lead_times: Sequence[Any] | None = None) -> Panels:
         """(lead, 2) panels: the model with the best score at each point, and its score there."""
         return draw_maps(self.make, self.run, score, self._looks, lead_times)
+
+    def significance(self, model: str | None = None, baseline: str | None = None) -> Panels:
+        """(lead,) panels: how far a model (the best) is from a baseline (the best reference), and where that is no chance."""
+        chosen = model or next(str(name) for name in self.run.ranking(main_score(self.run))["model"].values)
+        return draw_differences(self.make, self.run, Difference.of(self.run, chosen, baseline))
 
     def cost(self, score: str = "rmse", region: str = "all", *, reference: str | None = None, ax: Axes | None = None) -> Axes:
         """The mean score over all leads against the wall time of fit and forecasts; a combination costs what its models cost."""

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+import xarray as xr
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
@@ -170,3 +171,31 @@ def test_positions_keep_their_order_and_distance_and_stay_inside(wanted: list[fl
     assert (np.diff(np.sort(placed)) >= 0.1 - 1e-12).all()
     assert ((placed >= 0) & (placed <= 1)).all()
     assert (np.argsort(placed, kind="stable") == np.argsort(wanted, kind="stable")).all()
+
+
+def test_differences_from_a_baseline_are_drawn_with_a_dot_where_they_are_no_chance(small_run: ens.Run) -> None:
+    assert small_run.blocks is not None
+    often = small_run.blocks._make(xr.concat([each] * 5, "block") for each in small_run.blocks)  # as if there were many years
+    run = replace(small_run, blocks=often)
+    panels = run.plot.significance("lim", "climatology")
+    assert len(panels) == 3
+    made = run.significant_maps("climatology").sel(model="lim")
+    leads = made["lead_time"].values[[0, 2, 5]]
+    for ax, lead in zip(panels, leads, strict=True):
+        here = made.sel(lead_time=lead)
+        dots = next(each for each in ax.collections if hasattr(each, "get_offsets") and not hasattr(each, "get_coordinates"))
+        assert len(dots.get_offsets()) == int(here["significant"].sum())
+        mesh = next(each for each in ax.collections if hasattr(each, "get_coordinates"))
+        mse = small_run.maps["rmse"].sel(model="climatology", lead_time=lead) ** 2
+        percent = (100 * here["difference"] / mse).sortby(["latitude", "longitude"]).transpose("latitude", "longitude").values
+        np.testing.assert_allclose(np.ma.filled(mesh.get_array(), np.nan).reshape(percent.shape), percent, rtol=1e-6)
+        assert "significantly better on" in ax.get_title("left")
+    assert int(made["significant"].sum()) > 0, "a test of dots needs some"
+    assert "lim against climatology" in {text.get_text() for text in panels[0].figure.texts}
+
+
+def test_a_baseline_is_not_held_against_itself(small_run: ens.Run) -> None:
+    with pytest.raises(InputError, match="lim cannot be held against lim; take one of"):
+        small_run.plot.significance("lim", "lim")
+    with pytest.raises(InputError, match="no maps by blocks"):
+        replace(small_run, blocks=None).plot.significance("lim")
