@@ -93,7 +93,7 @@ def check(
     for name, period in study.periods.items():
         starts = study.starts(period)
         issued = "" if name == "train" else f": {len(starts)} starts, issued {_day(starts[0])} to {_day(starts[-1])}"
-        print(f"{name:9s} {_day(period.first)} to {_day(period.last)}{issued}")
+        print(f"{name:9s} {_day(period.first)} to {_day(period.last)}{issued}{_again(study, name)}")
     windows = ", ".join(f"{each.name} ({each.how} of {each.first} to {each.last})" for each in study.windows)
     print(f"leads     {windows or ', '.join(map(str, study.lead_times))} steps")
     print(f"sample    {_chosen(study.sample)}")
@@ -105,6 +105,15 @@ def check(
     for note in study.notes:
         print(f"found     {note}")
     print(f"{len(plan(study).units)} units of work")
+
+
+def _again(study: ens.Study, name: str) -> str:
+    """How often all is learnt anew for the forecasts of a period."""
+    if name == "validate" and study.folds and study.folds[0].costly:
+        return f"; models fitted anew at {len(study.folds)} origins"
+    if name == "test" and study.leave_out is not None:
+        return f"; all learnt anew for each of {len(study.parts)} parts, from the others"
+    return ""
 
 
 def _chosen(of: Any) -> str:

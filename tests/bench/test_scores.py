@@ -18,7 +18,7 @@ from ensemble.score.statistics import FairCrps
 from ensemble.task import Array, Field
 
 pytestmark = pytest.mark.bench
-SLACK = 0.8  # what noise may take from a ratio
+SLACK = 0.5  # what noise may take from a ratio: a machine whose cores are shared has its moods
 LATITUDE, LONGITUDE = np.linspace(-88.0, 88.0, 45), np.arange(0.0, 360.0, 4.0)
 AREA = np.cos(np.deg2rad(LATITUDE))[:, None] * np.ones(90)
 FIELD = Field({"latitude": LATITUDE, "longitude": LONGITUDE}, np.ones((45, 90), bool), AREA, {})
