@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.linalg import solve_triangular
-from scipy.optimize import nnls
 
 from ensemble.task import Array
 
@@ -14,6 +13,8 @@ def nonnegative(curvature: Array, slope: Array) -> Array:
 
     With Q = LL' that is the x >= 0 that minimises |L'x - L^-1 c|. Raises LinAlgError where Q is not positive definite.
     """
+    from scipy.optimize import nnls  # takes a quarter of a second, for which those need not wait who solve nothing
+
     lower = np.linalg.cholesky(curvature)
     x: Array = nnls(lower.T, solve_triangular(lower, slope, lower=True), maxiter=100 * len(slope))[0]
     return x
