@@ -6,6 +6,7 @@ and a model failed. An error is one line, with its traceback only under `--debug
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import sys
@@ -48,6 +49,8 @@ def main() -> None:
         sys.exit("ensemble: interrupted; what was running has been cancelled")
     except Exception as error:
         _say(error, 1)
+    finally:
+        gc.freeze()  # the interpreter looks through all objects once more as it ends; of JAX and the like that takes a second
 
 
 def _say(error: Exception, status: int) -> None:
