@@ -15,7 +15,7 @@ from ensemble.cli.run import _show
 from ensemble.errors import InputError
 from ensemble.report import words
 from ensemble.report.leads import Leads
-from ensemble.report.maps import _in_one_piece
+from ensemble.report.maps import in_one_piece
 from ensemble.report.samples import differ
 from ensemble.report.standing import names_of, table
 from ensemble.sample import Sample
@@ -248,10 +248,10 @@ def test_the_terminal_shows_names_units_and_sample_sizes(own: Shown, windows: Sh
     assert "The ranking compares different samples." in shown
 
 
-def test_a_region_over_greenwich_is_drawn_in_one_piece() -> None:
+def test_a_region_over_greenwich_is_drawnin_one_piece() -> None:
     east = np.array([0.0, 1.0, 2.0, 358.0, 359.0])
-    drawn = _in_one_piece(xr.DataArray(east, {"longitude": east}, ("longitude",)))
+    drawn = in_one_piece(xr.DataArray(east, {"longitude": east}, ("longitude",)))
     assert drawn["longitude"].values.tolist() == [-2.0, -1.0, 0.0, 1.0, 2.0]
     assert drawn.values.tolist() == [358.0, 359.0, 0.0, 1.0, 2.0]
     globe = xr.DataArray(np.arange(4), {"longitude": np.arange(0.0, 360.0, 90.0)}, ("longitude",))
-    assert _in_one_piece(globe).identical(globe)
+    assert in_one_piece(globe).identical(globe)
