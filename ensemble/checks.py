@@ -23,6 +23,32 @@ RESERVED = ("reference", "scores", "data")  # what scores are made against, the 
 
 def check_study(study: Study) -> None:
     """Raise InputError, in one line with the cure, for what cannot be run."""
+    _check_periods(study)
+    if len(study.lead_times) == 0 or min(study.lead_times) < 1:
+        raise InputError(f"leads: {list(study.lead_times)}; give at least one, the first being 1 or more")
+    if not study.models:
+        raise InputError("models: none is given; name at least one")
+    if study.anomalies and study.train is None:
+        raise InputError("anomalies: a climatology is learnt from the training period, and there is none; give `train:`")
+    for name, model in study.models.items():
+        try:
+            model.history  # noqa: B018  # a model that is composed is put together here, and its settings are checked
+        except ValueError as error:
+            raise InputError(f"models.{name}: {error}") from error
+    _check_starts(study)
+    _check_origins(study)
+    _check_parts(study)
+    _check_dress(study)
+    _check_windows(study)
+    _check_scores(study)
+    for by in study.by:
+        if by not in GROUPINGS:
+            raise unknown("by", by, GROUPINGS)
+    _check_names(study)
+
+
+def _check_periods(study: Study) -> None:
+    """They lie inside the data, and do not overlap where one would know of the other."""
     first, last = study.data.times[0], study.data.times[-1]
     for name, period in study.periods.items():
         span = f"{_day(period.first)} to {_day(period.last)}"
@@ -37,17 +63,10 @@ def check_study(study: Study) -> None:
                 f"{other}: begins {_day(later.first)}, before {name} ends ({_day(period.last)}): what is learnt on one would leak into "
                 f"the other; let it begin after that"
             )
-    if len(study.lead_times) == 0 or min(study.lead_times) < 1:
-        raise InputError(f"leads: {list(study.lead_times)}; give at least one, the first being 1 or more")
-    if not study.models:
-        raise InputError("models: none is given; name at least one")
-    if study.anomalies and study.train is None:
-        raise InputError("anomalies: a climatology is learnt from the training period, and there is none; give `train:`")
-    for name, model in study.models.items():
-        try:
-            model.history  # noqa: B018  # a model that is composed is put together here, and its settings are checked
-        except ValueError as error:
-            raise InputError(f"models.{name}: {error}") from error
+
+
+def _check_starts(study: Study) -> None:
+    """Every period has some that the models share."""
     for name, period in study.periods.items():
         possible = study.possible(period) if name != "train" else period.starts(study.lead_times, study.data.step)
         if not len(possible):
@@ -57,14 +76,10 @@ def check_study(study: Study) -> None:
             )
         if name != "train":
             study.sample.check(name, possible, study.issued)
-    _check_origins(study)
-    _check_parts(study)
-    _check_dress(study)
-    _check_windows(study)
-    _check_scores(study)
-    for by in study.by:
-        if by not in GROUPINGS:
-            raise unknown("by", by, GROUPINGS)
+
+
+def _check_names(study: Study) -> None:
+    """Models and combinations can be told apart, from each other and from what a run calls its own."""
     for name in (*study.models, *study.combinations):
         if not re.fullmatch(r"[^\W\d_]\w*", name):
             raise InputError(f"models: {name!r} cannot be a name; use letters, digits and underscores, a letter first")
@@ -115,9 +130,7 @@ def _check_parts(study: Study) -> None:
 
 def _check_dress(study: Study) -> None:
     """There are past errors to dress forecasts with, for every start month."""
-    if study.dress is None:
-        return
-    if study.leave_out is not None:
+    if study.dress is None or study.leave_out is not None:
         return
     if study.validate is None:
         raise InputError("dress: past errors are learnt from the validation period, and there is none; give `validate:`")

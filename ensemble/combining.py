@@ -71,8 +71,9 @@ def _as_one(rule: Combine[Any, Any], state: Any, chunk: Chunk) -> Chunk:
     return Chunk(data.assign_coords(init_time=chunk.data["init_time"]), chunk.domain, 0, chunk.stop, True)
 
 
-def _failed(made: Iterable[object]) -> bool:
-    return any(isinstance(each, Failure) for each in made)
+def _failed(made: Iterable[Done[xr.DataArray] | Failure]) -> bool:
+    """Whether a model has failed at any start."""
+    return any(isinstance(each, Failure) or "failure" in each.value.attrs for each in made)
 
 
 def _past(problem: Problem, domain: Domain, forecasts: list[xr.DataArray], verifies: Times) -> Chunk:

@@ -80,6 +80,11 @@ def mean_forecast(problem: Problem, model: Model[Any, Any], state: Done[Any], in
     return forecast(problem, model, state, init_time).mean("member", skipna=False, keepdims=True).assign_attrs(costs=state.costs)
 
 
+def mean_of(made: Done[xr.DataArray]) -> xr.DataArray:
+    """A forecast that was made already, of which the mean of the members alone is to travel on."""
+    return made.value.mean("member", skipna=False, keepdims=True).assign_attrs(made.value.attrs)
+
+
 def _made(problem: Problem, model: Model[Any, Any], state: Any, init_time: Times, partly: bool) -> xr.DataArray:
     """What `model` forecasts; where it raises, each start is tried alone, and the error is told which of how many fail."""
     try:

@@ -11,7 +11,7 @@ import xarray as xr
 from ensemble import plugins
 from ensemble.combining import dress, learn
 from ensemble.execute import Unit
-from ensemble.hindcast import Problem, problem_of
+from ensemble.hindcast import Problem, mean_of, problem_of
 from ensemble.parts import Climatology, Quantiles
 from ensemble.score.evaluate import statistics_of
 from ensemble.score.statistics import SquaredError
@@ -34,6 +34,7 @@ class Maker:
     model: Any  # inside the study's anomalies
     problem: Problem
     effort: float
+    members: int
     code: frozenset[str]
 
     def fit(self) -> Unit:
@@ -45,13 +46,17 @@ class Maker:
     def forecast(self, fit: Unit, piece: Times, function: Callable[..., xr.DataArray]) -> Unit:
         return Unit(self.name, "hindcast", function, (self.problem, self.model, fit, piece), guess=0.2, code=self.code)
 
+    def mean(self, forecast: Unit) -> Unit:
+        return forecast if self.members == 1 else Unit(self.name, "hindcast", mean_of, (forecast,), guess=0.02)
+
 
 def makers(study: Study, size: int) -> dict[str, Maker]:
     """One for each model; `size` is the number of starts in the largest piece."""
-    return {
-        name: Maker(name, study.framed[name], problem_of(study, size, name), model.effort, plugins.code_of(type(model.bare)))
-        for name, model in study.models.items()
-    }
+    made = {}
+    for name, model in study.models.items():
+        code = plugins.code_of(type(model.bare))
+        made[name] = Maker(name, study.framed[name], problem_of(study, size, name), model.effort, model.ensemble_size, code)
+    return made
 
 
 class Piece(NamedTuple):

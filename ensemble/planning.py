@@ -15,9 +15,6 @@ from ensemble.origins import Fold
 from ensemble.study import Study
 from ensemble.task import Times
 
-TOGETHER = 8  # columns that are added up at once, a power of two
-MUCH = 2**26  # values of forecasts, from which compiled passes have their half second of import in each worker back
-
 
 class Plan(NamedTuple):
     """The units of a run by what they are for; each list in the order of the study."""
@@ -78,10 +75,11 @@ def _crossed(study: Study, function: Callable[..., xr.DataArray], *, keep: bool)
         [{name: maker.forecast(fit[name], piece, function) for name, maker in making.items()} for piece in pieces]
         for fit, (_, pieces) in zip(refits, cuts, strict=True)
     ]
+    means = [[{name: making[name].mean(unit) for name, unit in made.items()} for made in part] for part in present]
 
     def without(left: int | None) -> tuple[dict[str, list[Unit]], list[int]]:
         """Forecasts of all parts but one, by model, and the part that each is of."""
-        some = [(i, made) for i, part in enumerate(present) if i != left for made in part]
+        some = [(i, made) for i, part in enumerate(means) if i != left for made in part]
         return {name: [made[name] for _, made in some] for name in making}, [i for i, _ in some]
 
     learns = learns_of(study, problem, *without(None), known)
@@ -95,7 +93,7 @@ def _crossed(study: Study, function: Callable[..., xr.DataArray], *, keep: bool)
         references += [each for each in against if each]
     columns, sums, left = columns_of(study, problem, pieces, keep=keep)
     again = [unit for each in refits for unit in each.values()]
-    now = [unit for part in present for made in part for unit in made.values()]
+    now = list(dict.fromkeys(unit for part in (*present, *means) for made in part for unit in made.values()))
     return Plan(fits, again, now, learns, more, references, columns, sums, left)
 
 

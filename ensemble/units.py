@@ -94,11 +94,12 @@ def column(
     made = {name: each for name, each in made.items() if name not in failing}
     if not made:
         raise ValueError("no model has a forecast of all starts, and no combination")
-    widths = {name: each.value for name, each in worn.items() if isinstance(each, Done)} | {n: each.worn for n, each in learnt.items()}
     drawn = {name: name not in learnt or not learnt[name].rule.distribution for name in made}
-    for name in [name for name, each in made.items() if how.dressing and each.shape[2] == 1 and widths.get(name) is not None]:
-        assert how.dressing is not None
-        made[name], drawn[name] = how.dressing.dressed(widths[name], init_time, made[name]), False
+    if how.dressing is not None:
+        widths = {name: each.value for name, each in worn.items() if isinstance(each, Done)} | {n: e.worn for n, e in learnt.items()}
+        bare = [name for name, each in made.items() if each.shape[2] == 1 and widths.get(name) is not None]
+        made |= {name: how.dressing.dressed(widths[name], init_time, made[name]) for name in bare}
+        drawn |= dict.fromkeys(bare, False)
     normal, truth = normals(problem, climatology, init_time), verifying(problem, init_time, how.verifies)
     edges = {} if how.quantiles is None or quantiles is None else how.quantiles.edges(quantiles.value, problem.domain, init_time)
     for edge in edges.values():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 import xarray as xr
@@ -87,6 +87,27 @@ class Combine(Learner[State, Summary]):
         return self.combine_some(state, domain, forecasts, models).expand_dims("member", axis=2)
 
 
+@dataclass(frozen=True)
+class Shrinking(Combine[State, Summary]):
+    """A rule whose weights may be drawn towards equal ones.
+
+    shrink: how far, from 0 (weights as they are learnt) to 1 (equal ones), which few starts make the wiser choice; if it is left
+        open, that which would have done best on rolling origins, and `cautious` where the study has none.
+    """
+
+    cautious: ClassVar[float] = 0.0
+    shrink: float | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.share <= 1:
+            raise ValueError(f"shrink {self.share} is outside 0 (weights as they are learnt) to 1 (equal weights)")
+
+    @property
+    def share(self) -> float:
+        """How far weights are shrunk."""
+        return self.cautious if self.shrink is None else self.shrink
+
+
 def weighted_mean(weights: Array, forecasts: xr.DataArray) -> xr.DataArray:
     """Of weights (model, lead_time) and forecasts (model, init_time, lead_time, ...), over the models that have a weight."""
     weight = xr.DataArray(weights, dims=("model", "lead_time"))
@@ -112,9 +133,3 @@ def equal(domain: Domain) -> Array:
 def shrunk(weights: Array, shrink: float) -> Array:
     """Weights (model, ...) drawn the share `shrink` of the way towards equal ones; untouched to the last bit where it is 0."""
     return weights if shrink == 0 else (1 - shrink) * weights + shrink / len(weights)
-
-
-def check_shrink(shrink: float) -> None:
-    """Raise ValueError where `shrink` is no share."""
-    if not 0 <= shrink <= 1:
-        raise ValueError(f"shrink {shrink} is outside 0 (weights as they are learnt) to 1 (equal weights)")

@@ -16,13 +16,13 @@ from __future__ import annotations
 import abc
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self, final
+from typing import Self, final
 
 import numpy as np
 import xarray as xr
 
 from ensemble.chunk import Chunk
-from ensemble.combine.base import Combine, check_shrink
+from ensemble.combine.base import Shrinking
 from ensemble.execute import Serial
 from ensemble.fitting import fit
 from ensemble.model import State, Summary
@@ -33,27 +33,18 @@ SHARES = (1.0, 0.98, 0.9, 0.75, 0.5, 0.0)  # of shrinking, among which rolling o
 
 
 @dataclass(frozen=True)
-class Predictive(Combine[State, Summary]):
+class Predictive(Shrinking[State, Summary]):
     """A rule whose forecast is a distribution, learnt in many rounds.
 
     members: how many equally likely values it is handed on as; 1 is its mean alone.
-    shrink: how far weights are drawn towards equal ones, from 0 (not at all) to 1, which few starts make the wiser choice; if it
-        is left open, that which would have done best on rolling origins, and `cautious` where the study has none.
     """
 
-    cautious: ClassVar[float] = 0.0
     members: int = 20
-    shrink: float | None = None
 
     def __post_init__(self) -> None:
-        check_shrink(self.share)
+        super().__post_init__()
         if self.members < 1:
             raise ValueError(f"members {self.members} must be at least 1, the mean alone")
-
-    @property
-    def share(self) -> float:
-        """How far weights are shrunk."""
-        return self.cautious if self.shrink is None else self.shrink
 
     @final
     def tuned(self, folds: Sequence[Sequence[Chunk]], domain: Domain) -> Self:

@@ -10,9 +10,9 @@ from typing import ClassVar, Self, final
 import numpy as np
 
 from ensemble.chunk import Chunk
-from ensemble.combine.base import check_shrink, shrunk
+from ensemble.combine.base import Shrinking, shrunk
 from ensemble.combine.errors import error_products, squared_errors, squares
-from ensemble.combine.families import Sharing, averaged, spread
+from ensemble.combine.families import Sharing, averaged, check_families, spread
 from ensemble.model import Learnt
 from ensemble.sums import Sum, total
 from ensemble.task import Array, Domain
@@ -21,33 +21,23 @@ SHARES = np.arange(21) / 20  # of the way to equal weights, among which rolling 
 
 
 @dataclass(frozen=True)
-class Weighing(Sharing[Array, Sum]):
+class Weighing(Sharing[Array, Sum], Shrinking[Array, Sum]):
     """A rule whose weights are a function of mean squared errors, or of mean products of errors.
 
     The state is (model, lead_time) or (model, model, lead_time) [unit of the variable, squared], and what a chunk says is its
     sum and the mass (lead_time,) to divide it by. Where models share weights it is always the products, from which those of the
     families' means follow.
 
-    shrink: the share of the way from the weights as learnt (0) to equal ones (1), which few starts make the wiser choice; if it
-        is left open, that which would have done best on rolling origins, and `cautious` where the study has none.
     by_lead: whether each lead has its own weights, or all share those learnt from the mean over leads.
     """
 
     name: ClassVar[str]
-    cautious: ClassVar[float] = 0.0
     pairs: ClassVar[bool] = False  # whether it learns from the products of errors of any two models, or from each model's alone
-    shrink: float | None = None
     by_lead: bool = True
 
     def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.shrink is not None:
-            check_shrink(self.shrink)
-
-    @property
-    def share(self) -> float:
-        """How far weights are shrunk."""
-        return self.cautious if self.shrink is None else self.shrink
+        check_families(self.families)
+        Shrinking.__post_init__(self)
 
     @final
     def tuned(self, folds: Sequence[Sequence[Chunk]], domain: Domain) -> Self:

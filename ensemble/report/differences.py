@@ -53,7 +53,8 @@ class Difference(NamedTuple):
         percent, found = (each[lead].sortby(["latitude", "longitude"]).values for each in (self.percent, self.significant))
         weight = area.transpose("latitude", "longitude").values
         whole = weight[np.isfinite(percent)].sum()
-        return tuple(float(weight[found & side].sum() / whole) for side in (percent < 0, percent > 0))  # type: ignore[return-value]  # two
+        better, worse = (float(weight[found & side].sum() / whole) for side in (percent < 0, percent > 0))
+        return better, worse
 
 
 def draw_differences(make: Callable[[tuple[float, float]], Figure], run: Run, shown: Difference) -> Panels:

@@ -272,7 +272,7 @@ class Toy(Untrained, Model):
 '''
 
 
-@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("workers", [0, 1, 2, 4])
 def test_20_one_model_fails(workers: int, tmp_path: Path) -> None:
     c = case("20")
     files = c.make(tmp_path)

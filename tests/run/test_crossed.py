@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +20,8 @@ from ensemble.score import SCORES
 from ensemble.score.events import Event
 from ensemble.score.probability import Brier
 from ensemble.study import Study
-from ensemble.task import Period, Source, Times
-from ensemble.testing.sea import basin_study
+from ensemble.task import Period, Times
+from ensemble.testing.sea import Changed, basin_study
 
 
 class Half(Damping):
@@ -70,19 +70,11 @@ def test_forecasts_of_a_year_are_those_of_models_that_have_not_seen_it(run: ens.
     assert (run.scores["n_starts"] == len(run.study.starts(run.study.test))).all()
 
 
-class Changed(Source):
+@dataclass(frozen=True)
+class Warmer(Changed):
     """Another truth at the times of one part, and what its forecasts look ahead to."""
 
-    def __init__(self, source: Source, first: np.datetime64, last: np.datetime64) -> None:
-        self.source, self.first, self.last = source, first, last
-
-    @property
-    def step(self) -> np.timedelta64:
-        return self.source.step
-
-    @property
-    def times(self) -> Times:
-        return self.source.times
+    last: np.datetime64
 
     def read(self, times: Times) -> xr.Dataset:
         data = self.source.read(times)
@@ -94,7 +86,7 @@ def test_nothing_that_a_forecast_rests_on_has_seen_its_year(run: ens.Run, which:
     part = run.study.parts[which]
     last = (part.starts[-1].astype("datetime64[M]") + 2).astype("datetime64[s]")
     second = (part.starts[0].astype("datetime64[M]") + 1).astype("datetime64[s]")  # the first start is seen by all that follow
-    altered = ens.run(replace(run.study, data=Changed(run.study.data, second, last)), workers=0, show=False, keep_forecasts=True)
+    altered = ens.run(replace(run.study, data=Warmer(run.study.data, second, last)), workers=0, show=False, keep_forecasts=True)
     assert run.forecasts is not None
     assert altered.forecasts is not None
     for name in ("good", "half", "mean"):
@@ -137,3 +129,31 @@ def test_a_recipe_cross_validates(tmp_path: Path) -> None:
     ):
         with pytest.raises(InputError, match=said):
             ens.read_recipe(tmp_path / "study.yaml", settings=[wrong])
+
+
+class Several(Damping):
+    """With members around it."""
+
+    ensemble_size = 4
+
+    def forecast(self, *arguments: Any) -> xr.Dataset:
+        made = super().forecast(*arguments)
+        return xr.concat([made + shift for shift in (-0.3, -0.1, 0.1, 0.3)], xr.Variable("member", range(4)))
+
+
+class Fragile(Damping):
+    def forecast(self, state: Any, initial: xr.Dataset, *rest: Any) -> xr.Dataset:
+        if (initial["init_time"].values == np.datetime64("2004-05-01")).any():
+            raise ValueError("no ground in sight")
+        return super().forecast(state, initial, *rest)
+
+
+def test_members_are_averaged_on_their_way_to_the_weights_and_a_model_that_failed_has_none() -> None:
+    made = replace(study(2), models={"good": Damping(), "several": Several(), "bad": Fragile()})
+    run = ens.run(made, workers=0, show=False)
+    assert run.combinations["weighed"].models == ("good", "several")
+    assert run.scores["model"].values.tolist() == ["good", "several", "mean", "weighed"]
+    np.testing.assert_allclose(run.weights["weight"].sel(combination="weighed", model=["good", "several"]), 0.5, rtol=1e-9)
+    (failure,) = run.failures
+    assert (failure.model, failure.starts) == ("bad", ("2004-05-01T00:00:00",))
+    assert np.isfinite(run.scores["crps"].sel(model="several")).all()

@@ -18,9 +18,9 @@ from ensemble.origins import Origins
 from ensemble.parts import Climatology, Damping
 from ensemble.planning import plan
 from ensemble.study import Study
-from ensemble.task import Period, Source, Times, moment, shift
+from ensemble.task import Period, Times, moment, shift
 from ensemble.testing import check_combine
-from ensemble.testing.sea import basin_study
+from ensemble.testing.sea import Changed, basin_study
 
 FIRST, STEP = np.datetime64("2001-01-01", "s"), np.timedelta64(1, "M")
 ORIGINS = Origins(moment(FIRST, 36, STEP), moment(FIRST, 77, STEP), every=15)
@@ -86,22 +86,11 @@ def test_a_costly_model_is_fitted_anew_less_often() -> None:
 
 
 @dataclass(frozen=True)
-class Shuffled(Source):
-    """A record whose values from `since` on are in another order."""
-
-    source: Source
-    since: np.datetime64
-
-    @property
-    def step(self) -> np.timedelta64:
-        return self.source.step
-
-    @property
-    def times(self) -> Times:
-        return self.source.times
+class Shuffled(Changed):
+    """A record whose values from `first` on are in another order."""
 
     def read(self, times: Times) -> Any:
-        late = self.times[self.times >= self.since]
+        late = self.times[self.times >= self.first]
         order = dict(zip(late.tolist(), np.random.default_rng(1).permutation(late).tolist(), strict=True))
         taken = np.array([order.get(time, time) for time in times.tolist()], dtype=times.dtype)
         return self.source.read(taken).assign_coords(time=times)

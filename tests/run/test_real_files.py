@@ -12,7 +12,7 @@ import pytest
 import xarray as xr
 
 import ensemble as ens
-from ensemble import planning
+from ensemble import making
 from ensemble.task import Array
 
 RECIPES = Path(__file__).parents[1] / "recipes"
@@ -120,7 +120,7 @@ def test_daily_pressure_in_other_units_remembers_as_long_as_is_known(tmp_path: P
 def test_sums_of_pieces_on_the_workers_move_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     runs = []
     for together in (2, 8, 1024):  # of 57 pieces
-        monkeypatch.setattr(planning, "TOGETHER", together)
+        monkeypatch.setattr(making, "TOGETHER", together)
         runs.append(ens.run(RECIPES / "pressure.yaml", workers=0, show=False))
     for run in runs[1:]:
         xr.testing.assert_identical(run.scores, runs[0].scores)
